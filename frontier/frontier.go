@@ -54,7 +54,7 @@ type Config struct {
 	// forbidden URL it returns the visit that ends it without a request; see
 	// [Batch.Resolved]. Nil means that no URL is forbidden.
 	Forbidden func(it *visit.Item) *visit.Visit
-	// Suspects are URLs that were in flight at a crash. They are fetched one at a time.
+	// Suspects are URLs that were in flight at a crash; see [Frontier.Suspect].
 	Suspects []weburl.URL
 	// Trace observes the schedule.
 	Trace Trace
@@ -109,7 +109,8 @@ type Frontier struct {
 
 	suspects map[weburl.URL]struct{}
 	suspect  *flight    // the one in flight
-	aside    []setAside // those that wait for it
+	watched  int        // other watched requests in flight
+	aside    []setAside // URLs that wait for either
 
 	account *Account
 	sweepAt time.Time
@@ -117,12 +118,6 @@ type Frontier struct {
 	cold    coldness
 	batch   Batch // collected since the last Next
 	out     Batch // the last one returned
-}
-
-// setAside is a suspect that waits for another suspect.
-type setAside struct {
-	entry *entry
-	queue *queue
 }
 
 // Kind is what a request is for.
@@ -168,6 +163,7 @@ type flight struct {
 	looking bool // counted in its host's lookups (DNS)
 	apart   bool // holds a slow place instead of an ordinary one
 	dragged bool // has stalled
+	watched bool // see [Request.Watched]
 }
 
 // Batch is what the caller has to do now.
@@ -268,9 +264,7 @@ func New(cfg Config, now time.Time) *Frontier {
 		jobs: map[job.ID]*jobState{}, byTenant: map[string]*tenant{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
 		suspects: map[weburl.URL]struct{}{},
 	}
-	for _, u := range cfg.Suspects {
-		f.suspects[u] = struct{}{}
-	}
+	f.Suspect(cfg.Suspects)
 	return f
 }
 
@@ -580,9 +574,7 @@ func (f *Frontier) takePage(q *queue, fl *flight) {
 	fl.queue, fl.entry, fl.job = q, e, q.job
 	held := q.own()
 	held.busy = append(held.busy, fl)
-	if _, ok := f.suspects[e.url]; ok {
-		f.suspect = fl
-	}
+	f.watch(fl)
 	if q.job.Limited {
 		q.job.tokens--
 		q.job.out++
@@ -624,20 +616,6 @@ func (f *Frontier) nextPage(h *host) *queue {
 		}
 	}
 	return first
-}
-
-// peel sets aside suspects at the front of a head while another is in flight, and
-// reports whether a URL is left.
-func (f *Frontier) peel(q *queue) bool {
-	for n := len(q.head); n > 0; n = len(q.head) {
-		u := q.head[n-1].url
-		if _, suspect := f.suspects[u]; !suspect || f.suspect == nil {
-			return true
-		}
-		f.aside = append(f.aside, setAside{q.take(f), q})
-		q.own().aside++
-	}
-	return false
 }
 
 // robotsWanted reports whether robots.txt comes next.

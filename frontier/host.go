@@ -56,6 +56,7 @@ type host struct {
 	until     moment // when to re-evaluate it; none: after an event
 	idleAt    tick   // when it last had work
 	lastAt    tick   // when it last responded: its connection may be open
+	diedAt    tick   // when its owner before us died; 0: it did not, or long ago
 
 	index   int32 // index in Frontier.list
 	sibling int32 // index in its domain

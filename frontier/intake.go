@@ -23,7 +23,13 @@ type HostState struct {
 	// DomainAsked is when a host of its domain last got a request, as far as the store
 	// knows; hosts that are not in memory count, too.
 	DomainAsked time.Time
-	Robots      RobotsState
+	// Acquired is when the host came from another worker, whose clock may differ: it
+	// waits its full pace from then. Zero if it was ours all the time.
+	Acquired time.Time
+	// Died is when a worker that owned the host died; zero if none did. URLs that may
+	// have been in flight then are watched for a while; see [Request.Watched].
+	Died   time.Time
+	Robots RobotsState
 	// Pages are the pages each job has had of the host, for jobs with a limit
 	// per host.
 	Pages map[job.ID]int
@@ -143,6 +149,7 @@ func (f *Frontier) queueFor(u weburl.URL, id job.ID, now time.Time) *queue {
 		}
 		h.push(q)
 		h.merge()
+		h.watchFirst(q, now)
 	}
 	return q
 }
@@ -188,14 +195,28 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 		h.stage = yielding
 	}
 	h.domain.yielding = false
+	if h.diedAt = 0; !s.Died.IsZero() {
+		h.diedAt = tickAt(s.Died)
+	}
+	for q := h.queues; q != nil; q = q.next {
+		h.watchFirst(q, now)
+	}
 	// What was in flight when the state was stored is over.
 	for h.state.InFlight() > 0 {
 		h.state, _ = h.policy.Observe(h.state, now, politeness.Answer{Fault: politeness.Ours})
 	}
-	last := later(h.state.LastSent(), s.DomainAsked)
-	if s.Unclean {
+	sent := h.state.LastSent()
+	last := later(sent, s.DomainAsked)
+	switch {
+	case s.Unclean:
 		h.state = h.policy.Resume(h.state, now)
 		last = now
+	case s.Acquired.IsZero():
+	case sent.IsZero():
+		last = s.Acquired
+	case sent.Before(s.Acquired) || sent.After(now): // sent by another worker
+		h.state = h.policy.Resume(h.state, s.Acquired)
+		last = s.Acquired
 	}
 	if last.After(h.domain.interval.Last()) {
 		h.domain.interval = h.domain.interval.Sent(last)

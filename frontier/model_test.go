@@ -69,6 +69,7 @@ type modelHost struct {
 	name, domain string
 	temper       int // how often it misbehaves, in percent
 	dead         bool
+	orphan       bool // a worker that owned it died
 	sent         time.Time
 	under        int
 	robots       bool // known
@@ -127,7 +128,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	}
 	for i := range 1 + rng.IntN(10) {
 		domain := fmt.Sprintf("d%d.example", rng.IntN(6))
-		h := &modelHost{name: fmt.Sprintf("https://h%d.%s", i, domain), temper: []int{0, 0, 5, 20, 50}[rng.IntN(5)], dead: rng.IntN(12) == 0}
+		h := &modelHost{name: fmt.Sprintf("https://h%d.%s", i, domain), temper: []int{0, 0, 5, 20, 50}[rng.IntN(5)], dead: rng.IntN(12) == 0, orphan: rng.IntN(3) == 0}
 		h.domain = mustURL(h.name + "/").Domain()
 		m.hosts = append(m.hosts, h)
 		m.byName[h.name] = h
@@ -324,6 +325,9 @@ func (m *model) load(name string) {
 	m.after(m.delay(50*time.Millisecond), func() {
 		m.owned[h.domain] = true
 		s := HostState{Host: name, State: politeness.New(name), DomainAsked: m.sentAt[h.domain]}
+		if h.orphan {
+			s.Died = m.now
+		}
 		if v, ok := m.f.View(name); ok && v.State.LastSent().After(m.stored[name].LastSent()) {
 			s.State = v.State
 		} else if was, ok := m.stored[name]; ok {
@@ -542,19 +546,23 @@ func (m *model) startPage(r Request, h *modelHost) {
 		m.bad("%s handed out before its time", r.Item.URL)
 	}
 	m.under[k] = true
-	if _, ok := m.f.suspects[r.Item.URL]; ok {
-		n := 0
+	if r.Watched() {
+		n, watched := 0, 0
 		for _, h := range m.f.list {
 			for q := h.queues; q != nil; q = q.next {
 				for _, fl := range q.busy {
-					if _, ok := m.f.suspects[fl.entry.url]; ok && !fl.settled {
+					switch _, ok := m.f.suspects[fl.entry.url]; {
+					case fl.settled:
+					case ok:
 						n++
+					case fl.watched:
+						watched++
 					}
 				}
 			}
 		}
-		if n > 1 {
-			m.bad("%d suspects under way", n)
+		if n > 1 || n > 0 && watched > 0 || watched != m.f.watched {
+			m.bad("%d suspects and %d watched URLs under way, counted %d", n, watched, m.f.watched)
 		}
 	}
 }
@@ -831,8 +839,8 @@ func (m *model) final() {
 			m.bad("job %d stopped with %d pages of %d", j.ID, j.pages, j.granted+j.budget)
 		}
 	}
-	if m.f.refills != len(m.f.batch.Refill) || m.f.loads != 0 || m.f.suspect != nil || len(m.f.doubts) != 0 {
-		m.bad("%d refills, %d loads, %d doubts are left", m.f.refills, m.f.loads, len(m.f.doubts))
+	if m.f.refills != len(m.f.batch.Refill) || m.f.loads != 0 || m.f.suspect != nil || m.f.watched+len(m.f.aside) != 0 || len(m.f.doubts) != 0 {
+		m.bad("%d refills, %d loads, %d doubts, %d watched are left, %d set aside", m.f.refills, m.f.loads, len(m.f.doubts), m.f.watched, len(m.f.aside))
 	}
 	parks := map[string]int32{} // not reported yet
 	for _, p := range m.f.batch.Parks {

@@ -38,6 +38,7 @@ type queue struct {
 	limit      int32 // of the head
 	asked      int32 // URLs requested by the refill in progress; 0 without one
 	pages      int32 // of the job on this host, for its limit per host
+	watch      int32 // URLs still to be watched
 
 	complete bool // the store holds nothing beyond head, later and busy
 	spilled  bool // a URL found no room in the head since the refill was requested
@@ -70,7 +71,7 @@ type held struct {
 	busy  []*flight               // handed out and not yet committed
 	ended map[weburl.URL]struct{} // committed since a refill or a sift was requested, whose result may still contain them
 	given *Park                   // how URLs end on a host that cannot be contacted at all
-	aside int                     // suspects that wait for another suspect
+	aside int                     // URLs in Frontier.aside
 }
 
 var nothing held

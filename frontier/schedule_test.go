@@ -671,6 +671,35 @@ func TestUncleanEnd(t *testing.T) {
 	r.one()
 }
 
+// TestAcquired loads hosts that came from another worker: they wait their full pace from
+// then, whatever that worker's clock said. What was sent since is counted as it was.
+func TestAcquired(t *testing.T) {
+	const ago = 300 * time.Millisecond // since the host was acquired
+	for name, tc := range map[string]struct {
+		sent time.Duration // before now
+		want time.Duration
+	}{
+		"its clock was behind":        {time.Hour, time.Second - ago},
+		"its clock was ahead":         {-time.Hour, time.Second - ago},
+		"the same clock":              {ago + 600*time.Millisecond, time.Second - ago},
+		"we sent the last request":    {100 * time.Millisecond, time.Second - 100*time.Millisecond},
+		"acquired and sent just then": {ago, time.Second - ago},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Config{})
+			s := quick.Sent(politeness.New("https://a.example"), r.now.Add(-tc.sent))
+			r.states["https://a.example"] = HostState{State: s, Acquired: r.now.Add(-ago), Robots: r.robots}
+			r.add(1, "https://a.example/1")
+			r.none()
+			r.waits("a.example", visit.WaitPace)
+			r.pass(tc.want - time.Millisecond)
+			r.none()
+			r.pass(time.Millisecond)
+			r.one()
+		})
+	}
+}
+
 func TestOutageTakesFailuresBack(t *testing.T) {
 	j := plainJob(1)
 	j.Policy = policyWith(func(p *politeness.Policy) { p.FailureRetries = 0 })

@@ -147,6 +147,9 @@ func (f *Frontier) callOff(fl *flight, now time.Time) {
 	fl.settled = true
 	if !fl.sent {
 		f.returnTurn(fl, now)
+		if fl.watched && f.suspect != fl {
+			fl.queue.watch++ // another URL is watched instead
+		}
 	}
 	if h := fl.host; fl.sent {
 		h.state, _ = h.policy.Observe(h.state, now, politeness.Answer{SentAt: fl.sentAt, Fault: politeness.Ours})
@@ -172,10 +175,7 @@ func (f *Frontier) landed(fl *flight, now time.Time) {
 	if fl.kind == Robots && !fl.apart {
 		f.read(now)
 	}
-	if f.suspect == fl {
-		f.suspect = nil
-		f.recall(now)
-	}
+	f.unwatch(fl, now)
 }
 
 // read records that a robots.txt request has ended, and re-evaluates hosts that wait
@@ -457,32 +457,6 @@ func (f *Frontier) resolve(now time.Time) {
 		f.batch.Resolved = append(f.batch.Resolved, Resolved{Request: d.request, Visit: d.visit, Settled: d.settled})
 		return true
 	})
-}
-
-// suspended reports whether a URL of a queue is set aside because another suspect is
-// in flight.
-func (f *Frontier) suspended(q *queue, u weburl.URL) bool {
-	return q.aside > 0 && slices.ContainsFunc(f.aside, func(a setAside) bool { return a.queue == q && a.entry.url == u })
-}
-
-// dropAside forgets the suspects of a queue that were set aside: they are still in the
-// store.
-func (q *queue) dropAside(f *Frontier) {
-	if q.aside > 0 {
-		f.aside = slices.DeleteFunc(f.aside, func(a setAside) bool { return a.queue == q })
-		q.aside = 0
-		q.spill()
-	}
-}
-
-// recall puts the suspects that were set aside back into their queues.
-func (f *Frontier) recall(now time.Time) {
-	for _, a := range f.aside {
-		a.queue.aside--
-		a.queue.keep(a.entry, f)
-		f.look(a.queue.host, now)
-	}
-	f.aside = nil
 }
 
 // Grant reports how many page tokens a job was given. With none the job waits until

@@ -77,6 +77,24 @@ func (d Directives) Merge(o Directives) Directives {
 	return d
 }
 
+// AIUse returns the directives that are used as AI-use signals, separated by commas, and
+// their stance on training. noarchive keeps a page out of the answers of Bing; it says
+// nothing about training.
+func (d Directives) AIUse() (words string, training Stance) {
+	training = Unstated
+	var list []string
+	if d.NoAI {
+		list, training = append(list, "noai"), Refuses
+	}
+	if d.NoImageAI {
+		list = append(list, "noimageai")
+	}
+	if d.NoArchive {
+		list = append(list, "noarchive")
+	}
+	return strings.Join(list, ", "), training
+}
+
 // Indexable reports whether the page may be shown in an index at a time.
 func (d Directives) Indexable(now time.Time) bool {
 	return !d.NoIndex && (d.UnavailableAfter.IsZero() || now.Before(d.UnavailableAfter))

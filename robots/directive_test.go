@@ -115,3 +115,26 @@ func FuzzDirectives(f *testing.F) {
 		}
 	})
 }
+
+// TestAIUse lists the directives that are AI-use signals.
+func TestAIUse(t *testing.T) {
+	for content, want := range map[string]struct {
+		words    string
+		training Stance
+	}{
+		"noindex, nofollow":         {"", Unstated},
+		"NoAI":                      {"noai", Refuses},
+		"noai, noimageai":           {"noai, noimageai", Refuses},
+		"noimageai":                 {"noimageai", Unstated},
+		"nocache":                   {"noarchive", Unstated},
+		"noarchive noai noindex":    {"noai, noarchive", Refuses},
+		"max-snippet:5, noarchive;": {"noarchive", Unstated},
+	} {
+		if words, training := ParseMeta(ourAgent, "robots", content).AIUse(); words != want.words || training != want.training {
+			t.Errorf("%q: %q, %s", content, words, training)
+		}
+	}
+	if words, _ := ParseHeader(ourAgent, "otherbot: noai", "noarchive").AIUse(); words != "noarchive" {
+		t.Errorf("the signals of another bot count: %q", words)
+	}
+}

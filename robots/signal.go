@@ -3,20 +3,27 @@ package robots
 import (
 	"slices"
 	"strings"
+
+	"headway/weburl"
 )
 
 // SignalKind is the vocabulary of a signal.
 type SignalKind string
 
-// The vocabularies that are read, in robots.txt lines and in response headers.
+// The vocabularies that are read, in robots.txt lines, response headers and meta elements.
 const (
-	ContentUsage  SignalKind = "content-usage"  // IETF AIPREF drafts: "train-ai=n, search=y", in robots.txt with an optional path
-	ContentSignal SignalKind = "content-signal" // contentsignals.org: "search=yes, ai-train=no"
+	ContentUsage   SignalKind = "content-usage"   // IETF AIPREF drafts: "train-ai=n, search=y", in robots.txt with an optional path
+	ContentSignal  SignalKind = "content-signal"  // contentsignals.org: "search=yes, ai-train=no"
+	TDMReservation SignalKind = "tdm-reservation" // W3C TDMRep: "1" reserves text and data mining; headers and meta elements only
 )
 
 // maxSignalText limits the kept text of a signal; a longer one is cut at the last comma
 // before.
 const maxSignalText = 1024
+
+// MaxSignals is how many signals of a robots.txt apply to one URL at most; further ones are
+// left out.
+const MaxSignals = 16
 
 // Signal is a statement on what fetched content may be used for. It is recorded and
 // never changes what is fetched.
@@ -24,7 +31,7 @@ type Signal struct {
 	Kind        SignalKind
 	Text        string // the value as written
 	Path        string // the path it is limited to; "" means everything
-	Line        int    // in robots.txt; 0 for a header
+	Line        int    // in robots.txt; 0 elsewhere
 	Preferences []Preference
 }
 
@@ -59,11 +66,39 @@ func (s Signal) Says(use string) Stance {
 	return stance
 }
 
-// ParseSignal reads the value of a Content-Usage or Content-Signal response header. What
-// cannot be parsed is kept in Text only.
+// Training returns the stance on training AI models. In a vocabulary with nested uses the
+// narrowest one that is stated counts; a refusal of generative models alone counts as one.
+func (s Signal) Training() Stance {
+	for _, use := range []string{"train-genai", "genai"} {
+		if s.Says(use) == Refuses {
+			return Refuses
+		}
+	}
+	for _, use := range []string{"train-ai", "ai-train", "ai", useMining, "bots"} {
+		if stance := s.Says(use); stance != Unstated {
+			return stance
+		}
+	}
+	return Unstated
+}
+
+// useMining is the use that a TDM reservation is about.
+const useMining = "tdm"
+
+// ParseSignal reads the value of a response header or meta element. What cannot be parsed is
+// kept in Text only.
 func ParseSignal(kind SignalKind, value string) Signal {
 	s := Signal{Kind: kind, Text: cutSignal(strings.TrimSpace(value))}
-	s.Preferences = readPreferences(s.Text)
+	if kind != TDMReservation {
+		s.Preferences = readPreferences(s.Text)
+		return s
+	}
+	switch s.Text {
+	case "1":
+		s.Preferences = []Preference{{Use: useMining, Value: s.Text, Stance: Refuses}}
+	case "0":
+		s.Preferences = []Preference{{Use: useMining, Value: s.Text, Stance: Permits}}
+	}
 	return s
 }
 
@@ -141,6 +176,49 @@ func (r *Rules) Signals() []Signal {
 		out = append(out, sig)
 	}
 	return out
+}
+
+// SignalsFor returns those of [Rules.Signals] that apply to a URL, at most [MaxSignals]. Of
+// Content-Usage lines only those with the longest matching path apply, as with Allow and
+// Disallow.
+func (r *Rules) SignalsFor(u weburl.URL) []Signal {
+	if len(r.file.signals) == 0 {
+		return nil
+	}
+	path := u.PathQuery()
+	all, matched, longest := r.Signals(), []int(nil), 0
+	for i := range all {
+		octets := 0
+		if all[i].Path != "" {
+			var ok bool
+			if octets, ok = matchPath(all[i].Path, path); !ok {
+				octets = -1
+			}
+		}
+		matched = append(matched, octets)
+		if all[i].Kind == ContentUsage {
+			longest = max(longest, octets)
+		}
+	}
+	var out []Signal
+	for i, s := range all {
+		if (s.Kind != ContentUsage || matched[i] == longest) && len(out) < MaxSignals {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// matchPath compares the path of a signal with a URL, and returns its octets, at least 1.
+func matchPath(path, with string) (octets int, ok bool) {
+	pattern, octets, kind, ok := normalise(nil, []byte(path))
+	if !ok {
+		return 0, false
+	}
+	if kind&escaped != 0 {
+		with = escapeData(with)
+	}
+	return max(octets, 1), matchPattern(string(pattern), with, kind&anchored != 0)
 }
 
 // cutWord splits s after its first word.

@@ -20,6 +20,9 @@ func TestParseSignal(t *testing.T) {
 		{"parameters are skipped", ContentUsage, "train-ai=n;exp=1", []Preference{{"train-ai", "n", Refuses}}},
 		{"unknown value states nothing", ContentUsage, "train-ai=maybe", []Preference{{"train-ai", "maybe", Unstated}}},
 		{"no value", ContentUsage, "train-ai", nil},
+		{"reserved", TDMReservation, "1", []Preference{{"tdm", "1", Refuses}}},
+		{"not reserved", TDMReservation, "0", []Preference{{"tdm", "0", Permits}}},
+		{"no reservation", TDMReservation, "yes", nil},
 		{"no use", ContentUsage, "=n", nil},
 		{"empty", ContentUsage, "", nil},
 	}
@@ -39,6 +42,76 @@ func TestSignalSays(t *testing.T) {
 		if got := s.Says(use); got != want {
 			t.Errorf("%s: %s, want %s", use, got, want)
 		}
+	}
+}
+
+// TestTraining reads each vocabulary's position on training, narrowest use first.
+func TestTraining(t *testing.T) {
+	for _, tt := range []struct {
+		kind  SignalKind
+		value string
+		want  Stance
+	}{
+		{ContentUsage, "train-ai=n", Refuses},
+		{ContentUsage, "train-ai=y", Permits},
+		{ContentUsage, "train-ai=y, train-genai=n", Refuses},
+		{ContentUsage, "genai=n", Refuses},
+		{ContentUsage, "train-genai=y", Unstated},
+		{ContentUsage, "bots=n, train-ai=y", Permits},
+		{ContentUsage, "bots=n", Refuses},
+		{ContentUsage, "tdm=n, ai=y", Permits},
+		{ContentUsage, "tdm=n", Refuses},
+		{ContentUsage, "search=n", Unstated},
+		{ContentUsage, "train-ai=perhaps", Unstated},
+		{ContentSignal, "search=yes, ai-train=no", Refuses},
+		{ContentSignal, "search=yes, ai-train=yes", Permits},
+		{ContentSignal, "ai-input=no", Unstated},
+		{TDMReservation, "1", Refuses},
+		{TDMReservation, "0", Permits},
+		{TDMReservation, "", Unstated},
+	} {
+		if got := ParseSignal(tt.kind, tt.value).Training(); got != tt.want {
+			t.Errorf("%s: %s: %s, want %s", tt.kind, tt.value, got, tt.want)
+		}
+	}
+}
+
+// TestSignalsFor finds the lines that apply to a URL.
+func TestSignalsFor(t *testing.T) {
+	rules := Parse([]byte(`User-agent: *
+Content-Signal: ai-train=no
+Content-Usage: train-ai=n
+Content-Usage: /open/ train-ai=y
+Content-Usage: /open/ search=y
+Content-Usage: /open/not/ train-ai=n
+Content-Usage: /*.pdf$ train-ai=n
+Content-Usage: /a%2ab train-ai=y
+`)).For(ourAgent)
+	for path, want := range map[string][]int{
+		"/":            {2, 3},
+		"/open":        {2, 3},
+		"/open/a":      {2, 4, 5},
+		"/open/not/a":  {2, 6},
+		"/a.pdf":       {2, 7},
+		"/a.pdf?x=1":   {2, 3},
+		"/open/a.pdf":  {2, 7}, // its path has more octets than /open/
+		"/a*b":         {2, 8},
+		"/a%2Ab/other": {2, 8},
+	} {
+		var got []int
+		for _, s := range rules.SignalsFor(parseURL(t, "https://site.test"+path)) {
+			got = append(got, s.Line)
+		}
+		if !cmp.Equal(got, want) {
+			t.Errorf("%s: lines %v, want %v", path, got, want)
+		}
+	}
+	many := Parse([]byte("User-agent: *\n" + strings.Repeat("Content-Signal: search=yes\n", 100))).For(ourAgent)
+	if n := len(many.SignalsFor(parseURL(t, "https://site.test/"))); n != MaxSignals {
+		t.Errorf("%d signals", n)
+	}
+	if s := Parse([]byte("User-agent: *\nAllow: /\n")).For(ourAgent).SignalsFor(parseURL(t, "https://site.test/")); s != nil {
+		t.Errorf("signals %v", s)
 	}
 }
 

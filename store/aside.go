@@ -14,7 +14,7 @@ const MaxAside = 100_000
 
 // Aside is an out-of-scope URL; see [Found].
 type Aside struct {
-	Slot Slot                  // in which it was found
+	Slot Slot                  // in a fleet, that of its finder
 	Mark weburl.Fingerprint128 // of the URL
 	Item visit.Item            // as it was found; with the zero URL if only the host was kept
 }

@@ -15,6 +15,10 @@ import (
 // MaxVisits is the maximum of visits and retries in one commit.
 const MaxVisits = 1000
 
+// MaxTexts is the maximum size in bytes of the texts of pages in one commit, and of the links
+// that are kept; see [visit.Visit.BulkSize].
+const MaxTexts = 8 << 20
+
 // MaxPark is the maximum of waiting URLs that one Park ends.
 const MaxPark = 10_000
 
@@ -36,7 +40,9 @@ type Commit struct {
 	Leases []Lease
 	At     time.Time
 
-	// Visits end their URLs, which must be waiting, else ErrNotWaiting.
+	// Visits end their URLs, which must be waiting, else ErrNotWaiting. The texts of a page,
+	// and its links if Page.Links is set, are stored with its visit, and only those of the
+	// last one are kept.
 	Visits []visit.Visit
 	// Retries are attempts that did not end their URLs, which must be waiting.
 	Retries []Retry
@@ -102,10 +108,17 @@ func (c *Commit) Check() error {
 		ended[k] = true
 		return nil
 	}
+	texts := 0
 	for i := range c.Visits {
 		v := &c.Visits[i]
 		if err := v.Check(); err != nil {
 			return err
+		}
+		if err := v.CheckLinks(); err != nil {
+			return err
+		}
+		if texts += v.BulkSize(); texts > MaxTexts {
+			return fmt.Errorf("commit %d: more than %d bytes of text and links", c.Number, MaxTexts)
 		}
 		if v.Outcome == visit.Pending {
 			return fmt.Errorf("visit %s: pending does not end it; make it a retry", v.Item.URL)

@@ -25,6 +25,17 @@ type Reader interface {
 
 	// Lookup returns what is known about one URL, or ErrNotFound.
 	Lookup(ctx context.Context, id job.ID, u weburl.URL) (Entry, error)
+	// Content returns what a page says, with its texts, or ErrNotFound if the job does not
+	// know the URL. It is nil if the visit that ended the URL has no content.
+	Content(ctx context.Context, id job.ID, u weburl.URL) (*visit.Content, error)
+	// Links returns the links of a page that were kept, in their order, or ErrNotFound if the
+	// job does not know the URL. Whether they were kept is in the Page of its visit.
+	Links(ctx context.Context, id job.ID, u weburl.URL) ([]visit.Link, error)
+	// KeepsLinks reports whether links of the job were ever kept.
+	KeepsLinks(ctx context.Context, id job.ID) (bool, error)
+	// Inlinks pages through the links to a URL, from pages whose links were kept. The job
+	// need not know the URL.
+	Inlinks(ctx context.Context, q InlinkQuery) (InlinkPage, error)
 	// List pages through the URLs of a job.
 	List(ctx context.Context, q Query) (Page, error)
 	// Attempts pages through the attempts at URLs of one host that did not end them, as

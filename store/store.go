@@ -71,10 +71,21 @@ type URLs interface {
 	Commit(ctx context.Context, c Commit) (Receipt, error)
 	// Lookup returns what is known about one URL, or ErrNotFound.
 	Lookup(ctx context.Context, id job.ID, u weburl.URL) (Entry, error)
+	// Content returns what a page says, with its texts, or ErrNotFound if the job does not
+	// know the URL. It is nil if the visit that ended the URL has no content.
+	Content(ctx context.Context, id job.ID, u weburl.URL) (*visit.Content, error)
+	// Links returns the links of a page that were kept, in their order, or ErrNotFound if the
+	// job does not know the URL. Whether they were kept is in the Page of its visit.
+	Links(ctx context.Context, id job.ID, u weburl.URL) ([]visit.Link, error)
+	// KeepsLinks reports whether links of the job were ever kept.
+	KeepsLinks(ctx context.Context, id job.ID) (bool, error)
+	// Inlinks pages through the links to a URL, from pages whose links were kept. The job
+	// need not know the URL.
+	Inlinks(ctx context.Context, q InlinkQuery) (InlinkPage, error)
 	// List pages through the URLs of a job.
 	List(ctx context.Context, q Query) (Page, error)
-	// ListAside pages through the out-of-scope URLs of a job, each once for every slot it
-	// was found in.
+	// ListAside pages through the out-of-scope URLs of a job, each once; a
+	// [Fleet] lists it once for every slot it was found in.
 	ListAside(ctx context.Context, id job.ID, after Cursor, most int) (AsidePage, error)
 	// Readmit sets to waiting URLs that ListAside returned with their address, unless the
 	// job has seen them in scope, and reports how many wait because of it. They are no

@@ -89,6 +89,11 @@ func MonthOf(t time.Time) Month {
 // String formats the month as in 2026-11.
 func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m/100, m%100) }
 
+// End returns when the month ends: the first instant of the next one.
+func (m Month) End() time.Time {
+	return time.Date(int(m/100), time.Month(m%100)+1, 1, 0, 0, 0, 0, time.UTC)
+}
+
 // ParseMonth parses what [Month.String] writes.
 func ParseMonth(s string) (Month, error) {
 	t, err := time.Parse("2006-01", s)

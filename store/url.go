@@ -20,8 +20,8 @@ const MaxFound = 100_000
 // With the zero Outcome it waits, unless the job has seen it: then nothing happens, except
 // that a provisional skip ([visit.Reason.Provisional]) is turned back to waiting with
 // this item. With Skipped or Deferred it ends at once, unless the job has seen it. An
-// out-of-scope URL is kept separately, once for each slot in which it was found, and may
-// also be seen in scope.
+// out-of-scope URL is kept separately, once, or in a [Fleet] once for each slot in which it
+// was found, and may also be seen in scope.
 type Found struct {
 	Item    visit.Item
 	Outcome visit.Outcome // zero, visit.Skipped or visit.Deferred
@@ -114,11 +114,11 @@ type Entry struct {
 	EndedAt time.Time // zero while it waits
 
 	// Visit is the attempt that ended it, without the links of the page: these are
-	// URLs of their own, with the page as their Via. It is nil while the URL waits and
-	// if it ended without a visit.
+	// URLs of their own, with the page as their Via. If links were kept, a [Query] can ask
+	// for them, as for the texts of its content. It is nil while the URL waits and if it ended without a visit.
 	Visit *visit.Visit
 	// Attempts are the earlier attempts that did not end it, and those that ended it
-	// before it was reopened, oldest first, at most MaxAttempts, without links. The items
+	// before it was reopened, oldest first, at most MaxAttempts, without links and texts. The items
 	// of all visits are as above, except for the number of the attempt.
 	Attempts []visit.Visit
 }
@@ -132,6 +132,8 @@ type Query struct {
 	Host    string
 	Outcome visit.Outcome // visit.Pending selects those that wait
 	Reason  visit.Reason
+	Texts   bool   // with the texts of pages; a page of the list then ends after about MaxTexts
+	Links   bool   // with the links of pages that were kept, which count like texts
 	After   Cursor // the Next of the previous page
 	Max     int    // at most MaxPage
 }

@@ -64,7 +64,7 @@ var reasonMeanings = map[Reason]Meaning{
 	Parse:        {"the body could not be parsed", "parse"},
 	RedirectLoop: {"redirect loop, or more than ten redirects in a chain", "visit"},
 	HostParked:   {"its host failed too many times in a row and was dropped from this crawl", "politeness"},
-	Quarantined:  {"it was the only URL in flight at several crashes of the crawler", "store/journal"},
+	Quarantined:  {"it was the only URL in flight at several crashes of the crawler or deaths of workers", "store/journal"},
 }
 
 var waitMeanings = map[Wait]Meaning{

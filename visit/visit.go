@@ -66,13 +66,9 @@ type Page struct {
 	Robots      []string   `json:"robots,omitempty"`  // directives of the page and its headers that apply to us
 	Digest      string     `json:"digest,omitempty"`  // of the visible text
 	SimHash     uint64     `json:"simhash,omitempty"` // near duplicates have similar values
-}
-
-// Link is a URL found on a page.
-type Link struct {
-	URL      weburl.URL `json:"url"`
-	Kind     string     `json:"kind"` // the element or header that contained it
-	Nofollow bool       `json:"nofollow,omitempty"`
+	Content     *Content   `json:"content,omitempty"` // nil unless the crawl asked for it
+	Signals     []Signal   `json:"signals,omitempty"` // AI-use signals; none unless the crawl asked for content
+	Links       *KeptLinks `json:"links,omitempty"`   // nil unless the crawl keeps links
 }
 
 // Evidence is one fact behind a decision. Large things are referenced: a robots.txt by the SHA-256 of its
@@ -88,6 +84,16 @@ type Evidence struct {
 	SourceAt     time.Time    `json:"source_at,omitzero"`
 	Confidence   Confidence   `json:"confidence,omitempty"`
 	Note         string       `json:"note,omitempty"`
+}
+
+// RobotsEvidence returns the last decision by robots.txt; nil if there is none.
+func (v *Visit) RobotsEvidence() *Evidence {
+	for i := len(v.Evidence) - 1; i >= 0; i-- {
+		if e := &v.Evidence[i]; e.Kind == RobotsAllowed || e.Kind == BlockedByRobots {
+			return e
+		}
+	}
+	return nil
 }
 
 // EvidenceKind says what a piece of evidence is about.
@@ -129,6 +135,9 @@ func (v *Visit) Check() error {
 		problems = append(problems, fmt.Errorf("depth %d, hops %d or attempt %d out of range", v.Item.Depth, v.Item.Hops, v.Item.Attempt))
 	}
 	if err := v.Answer.Cache.Check(); err != nil {
+		problems = append(problems, err)
+	}
+	if err := v.Page.Content.check(); err != nil {
 		problems = append(problems, err)
 	}
 	if v.Outcome == Redirected && v.Answer.Location.IsZero() {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -24,14 +23,12 @@ func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, mo
 		return store.AsidePage{}, err
 	}
 	list := make([]store.Aside, 0, len(r.aside))
-	for k, it := range r.aside {
-		if x := (store.Aside{Slot: k.slot, Mark: k.url.Fingerprint128(s.key), Item: it}); asideCursor(&x) > after {
+	for u, it := range r.aside {
+		if x := (store.Aside{Mark: u.Fingerprint128(s.key), Item: it}); asideCursor(&x) > after {
 			list = append(list, x)
 		}
 	}
-	slices.SortFunc(list, func(a, b store.Aside) int {
-		return cmp.Or(cmp.Compare(a.Slot, b.Slot), bytes.Compare(a.Mark[:], b.Mark[:]))
-	})
+	slices.SortFunc(list, func(a, b store.Aside) int { return bytes.Compare(a.Mark[:], b.Mark[:]) })
 	page := store.AsidePage{URLs: list}
 	if most = min(max(most, 1), store.MaxPage); len(list) > most {
 		page.URLs, page.Next = list[:most], asideCursor(&list[most-1])
@@ -40,7 +37,7 @@ func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, mo
 }
 
 func asideCursor(x *store.Aside) store.Cursor {
-	return store.Cursor(fmt.Sprintf("%04d%s", x.Slot, hex.EncodeToString(x.Mark[:])))
+	return store.Cursor(hex.EncodeToString(x.Mark[:]))
 }
 
 // Readmit implements [store.URLs].
@@ -58,9 +55,9 @@ func (s *Store) Readmit(ctx context.Context, now time.Time, id job.ID, rows []st
 	}
 	var found []store.Found
 	for i := range rows {
-		k := aside{rows[i].Slot, rows[i].Item.URL}
-		if it, ok := r.aside[k]; ok {
-			delete(r.aside, k)
+		u := rows[i].Item.URL
+		if it, ok := r.aside[u]; ok {
+			delete(r.aside, u)
 			found = append(found, store.Found{Item: it})
 		}
 	}

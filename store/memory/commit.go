@@ -68,14 +68,16 @@ func (s *Store) mayCommit(c *store.Commit) error {
 // apply applies a checked commit.
 func (s *Store) apply(c *store.Commit) store.Receipt {
 	for i := range c.Visits {
-		v := withoutLinks(c.Visits[i])
+		v := c.Visits[i]
+		v.Links = slices.Clone(v.Kept())
+		s.jobs[v.Item.Job].links = s.jobs[v.Item.Job].links || len(v.Links) > 0
 		x := s.jobs[v.Item.Job].urls[v.Item.URL]
 		x.end(v.Outcome, v.Reason, c.At)
 		x.visit = &v
 	}
 	for i := range c.Retries {
 		r := &c.Retries[i]
-		v := withoutLinks(r.Visit)
+		v := r.Visit
 		x := s.jobs[v.Item.Job].urls[v.Item.URL]
 		x.item.Attempt, x.item.NotBefore = r.Attempt, store.Stored(r.NotBefore)
 		x.keep(v)
@@ -97,8 +99,9 @@ func (s *Store) apply(c *store.Commit) store.Receipt {
 	return receipt
 }
 
-// keep adds an attempt to the row.
+// keep adds an attempt to the row, without links and texts.
 func (x *row) keep(v visit.Visit) {
+	v.Links, v.Page.Content = nil, v.Page.Content.Facts()
 	x.attempts = append(x.attempts, v)
 	x.attempts = x.attempts[max(0, len(x.attempts)-store.MaxAttempts):]
 }
@@ -107,12 +110,6 @@ func (x *row) keep(v visit.Visit) {
 func (x *row) end(o visit.Outcome, r visit.Reason, at time.Time) {
 	x.outcome, x.reason, x.endedAt = o, r, store.Stored(at)
 	x.item.NotBefore = time.Time{}
-}
-
-// withoutLinks returns a visit as it is stored.
-func withoutLinks(v visit.Visit) visit.Visit {
-	v.Links = nil
-	return v
 }
 
 // learn stores what a commit says about hosts.

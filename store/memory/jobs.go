@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	}
 	s.jobs[j.ID] = &run{
 		Job: j, turn: s.queue.next(),
-		urls: map[weburl.URL]*row{}, aside: map[aside]visit.Item{}, taken: map[string]bool{},
+		urls: map[weburl.URL]*row{}, aside: map[weburl.URL]visit.Item{}, taken: map[string]bool{},
 	}
 	s.ledger.SetLimit(j.ID, j.MaxPages, 0)
 	return j.ID, nil
@@ -244,6 +245,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		return fmt.Errorf("drop job %d, which is %s: %w", id, r.State, store.ErrConflict)
 	}
 	delete(s.jobs, id)
+	maps.DeleteFunc(s.suspects.urls, func(k suspectKey, _ *suspect) bool { return k.job == id })
 	s.ledger.CloseJob(id)
 	s.forgetArrivalsOf(id)
 	return nil

@@ -40,6 +40,7 @@ type Store struct {
 	tenants      tenants
 	optOuts      optOuts
 	owned        owned
+	suspects     suspects
 
 	messages    []*message // by age
 	lastMessage store.MessageID
@@ -52,7 +53,8 @@ type run struct {
 	admitted int64
 	urls     map[weburl.URL]*row
 	order    []*row // by age
-	aside    map[aside]visit.Item
+	aside    map[weburl.URL]visit.Item
+	links    bool      // some were kept
 	errands  []*errand // by age
 	taken    map[string]bool
 	points   []store.Point
@@ -77,12 +79,6 @@ type row struct {
 	attempts []visit.Visit
 }
 
-// aside is an out-of-scope URL: unique per slot in which it was found.
-type aside struct {
-	slot store.Slot
-	url  weburl.URL
-}
-
 var (
 	_ store.Store = (*Store)(nil)
 	_ store.Queue = (*Store)(nil)
@@ -102,6 +98,7 @@ func Open(c Config) *Store {
 		paces: map[string][]store.PaceChange{}, robots: map[[32]byte]store.RobotsVersion{}, arrivals: map[store.Arrival]bool{},
 		queue: queue{served: map[string]int64{}}, tenants: tenants{map[string]store.Plan{}, map[string]store.Tenant{}, map[month]store.Usage{}},
 		rates: store.Timeline{}, optOuts: optOuts{names: map[string]store.OptOut{}}, owned: owned{map[string]map[string]store.OwnedHost{}, map[string]time.Time{}},
+		suspects: suspects{map[suspectKey]*suspect{}, map[store.Slot]time.Time{}},
 	}
 	if s.key = c.Key; s.key == (weburl.Key{}) {
 		// crypto/rand never returns an error: it crashes the process instead.

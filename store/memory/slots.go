@@ -24,7 +24,9 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mo
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	workers, slots := s.ledger.Workers(), s.ledger.Slots
 	leases, err := s.ledger.Acquire(now, w, most)
+	s.deaths(now, workers, &slots)
 	s.forgetArrivals(leases)
 	return leases, err
 }
@@ -68,6 +70,7 @@ func (s *Store) Leave(ctx context.Context, w store.WorkerID) error {
 	}
 	defer s.mu.Unlock()
 	s.ledger.End(w, false)
+	s.suspects.end(w, false)
 	return nil
 }
 
@@ -78,6 +81,7 @@ func (s *Store) Abandon(ctx context.Context, w store.WorkerID) error {
 	}
 	defer s.mu.Unlock()
 	s.ledger.End(w, true)
+	s.suspects.end(w, false)
 	return nil
 }
 

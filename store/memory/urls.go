@@ -51,9 +51,8 @@ func (s *Store) add(now time.Time, w store.WorkerID, found []store.Found) store.
 		f := &found[i]
 		r := s.jobs[f.Item.Job]
 		if f.Aside() {
-			k := aside{f.FinderSlot(s.key), f.Item.URL}
-			if _, known := r.aside[k]; !known {
-				r.aside[k] = stored(f.Item)
+			if _, known := r.aside[f.Item.URL]; !known {
+				r.aside[f.Item.URL] = stored(f.Item)
 				receipt.Seen++
 			}
 			continue
@@ -134,7 +133,7 @@ func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 	defer s.mu.Unlock()
 	if r := s.jobs[id]; r != nil {
 		if x := r.urls[u]; x != nil {
-			e := x.entry()
+			e := x.entry(store.Query{})
 			for _, v := range x.attempts {
 				e.Attempts = append(e.Attempts, x.as(v))
 			}
@@ -144,11 +143,34 @@ func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 	return store.Entry{}, fmt.Errorf("look up %s in job %d: %w", u, id, store.ErrNotFound)
 }
 
-// entry is a row without its attempts.
-func (x *row) entry() store.Entry {
+// Content implements [store.URLs].
+func (s *Store) Content(ctx context.Context, id job.ID, u weburl.URL) (*visit.Content, error) {
+	if err := s.begin(ctx, "content"); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if r := s.jobs[id]; r != nil {
+		if x := r.urls[u]; x != nil {
+			if x.visit == nil {
+				return nil, nil
+			}
+			return x.visit.Page.Content, nil
+		}
+	}
+	return nil, fmt.Errorf("read the content of %s in job %d: %w", u, id, store.ErrNotFound)
+}
+
+// entry is a row without its attempts, with the texts and links that a query asks for.
+func (x *row) entry(q store.Query) store.Entry {
 	e := store.Entry{Item: x.item, Outcome: x.outcome, Reason: x.reason, SeenAt: x.seenAt, EndedAt: x.endedAt}
 	if x.visit != nil {
 		v := x.as(*x.visit)
+		if !q.Texts {
+			v.Page.Content = v.Page.Content.Facts()
+		}
+		if !q.Links {
+			v.Links = nil
+		}
 		e.Visit = &v
 	}
 	return e
@@ -181,15 +203,20 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	}
 	limit := min(q.Max, store.MaxPage)
 	var page store.Page
+	size := 0
 	for _, x := range r.order[min(from, len(r.order)):] {
 		if q.Host != "" && x.item.URL.Host() != q.Host || q.Outcome != "" && x.outcome != q.Outcome || q.Reason != "" && x.reason != q.Reason {
 			continue
 		}
-		if len(page.Entries) == limit {
+		if len(page.Entries) == limit || size >= store.MaxTexts {
 			page.Next = store.Cursor(strconv.Itoa(x.seq))
 			break
 		}
-		page.Entries = append(page.Entries, x.entry())
+		e := x.entry(q)
+		if e.Visit != nil {
+			size += e.Visit.BulkSize()
+		}
+		page.Entries = append(page.Entries, e)
 	}
 	return page, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"headway/job"
 	"headway/store"
+	"headway/store/internal/record"
 	"headway/visit"
 )
 
@@ -47,9 +48,15 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) (store.Receipt, err
 		return store.Receipt{}, err
 	}
 	enc := encoder{facts: map[factID]string{}}
-	texts, err := enc.all(c)
+	encoded, err := enc.all(c)
 	if err != nil {
 		return store.Receipt{}, err
+	}
+	if err := s.ensureBeside(ctx, n, c.Visits, encoded.texts, texts); err != nil {
+		return store.Receipt{}, s.gone(ctx, n, err)
+	}
+	if err := s.ensureBeside(ctx, n, c.Visits, encoded.links, links); err != nil {
+		return store.Receipt{}, s.gone(ctx, n, err)
 	}
 	var b *batch
 	err = s.change(ctx, func(ctx context.Context, x *change) error {
@@ -59,7 +66,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) (store.Receipt, err
 		for _, l := range c.Leases {
 			b.owned[l.Slot] = true
 		}
-		return b.commit(ctx, c, texts)
+		return b.commit(ctx, c, encoded)
 	})
 	if err != nil {
 		return store.Receipt{}, s.gone(ctx, n, err)
@@ -86,17 +93,21 @@ func needsOf(c *store.Commit) *needs {
 	return n
 }
 
-// visitTexts are the encoded visits and retries of a commit.
-type visitTexts struct{ visits, retries []string }
+// encodedVisits are the encoded visits and retries of a commit, and the texts and links of the
+// visited pages.
+type encodedVisits struct {
+	visits, retries []string
+	texts, links    [][]byte
+}
 
-func (e *encoder) all(c *store.Commit) (visitTexts, error) {
-	t := visitTexts{make([]string, len(c.Visits)), make([]string, len(c.Retries))}
+func (e *encoder) all(c *store.Commit) (encodedVisits, error) {
+	t := encodedVisits{make([]string, len(c.Visits)), make([]string, len(c.Retries)), make([][]byte, len(c.Visits)), make([][]byte, len(c.Visits))}
 	for i := range c.Visits {
 		text, err := e.encode(&c.Visits[i])
 		if err != nil {
 			return t, err
 		}
-		t.visits[i] = text
+		t.visits[i], t.texts[i], t.links[i] = text, record.Texts(c.Visits[i].Page.Content), record.Links(&c.Visits[i])
 	}
 	for i := range c.Retries {
 		text, err := e.encode(&c.Retries[i].Visit)
@@ -138,10 +149,12 @@ func (c *change) begin(x *store.Commit) {
 }
 
 // commit writes all parts of a commit.
-func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) error {
+func (b *batch) commit(ctx context.Context, c *store.Commit, encoded encodedVisits) error {
 	spent, had := b.queueTokens(c)
-	b.queueVisits(c.Visits, texts.visits)
-	tried := b.queueRetries(c.Retries, texts.retries)
+	b.queueVisits(c.Visits, encoded.visits)
+	b.queueTexts(c.Visits, encoded.texts)
+	linked := b.queueLinks(c.Visits, encoded.links)
+	tried := b.queueRetries(c.Retries, encoded.retries)
 	groups, err := b.queueFound(c.Found)
 	if err != nil {
 		return err
@@ -166,6 +179,7 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, texts visitTexts) e
 	for jt, urls := range tried {
 		b.exec(jt.trimAttempts, *urls)
 	}
+	b.queueInlinks(c.Visits, linked)
 	if err := b.parks(ctx, c.Parks); err != nil {
 		return err
 	}

@@ -31,12 +31,15 @@ type jobTables struct {
 
 	// Visits.
 	end, retry, trimAttempts, park, parkLeft string
+	addTexts, dropTexts                      string
+	addLinks, dropLinks, addInlinks          string
 
 	// Errands.
 	addErrands, endErrands, parkErrands, errands, auditErrands string
 
 	// Queries.
-	head, headLater, lookup, attempts                         string
+	head, headLater, lookup, attempts, texts                  string
+	links, linksOf, inlinks, hasLinks                         string
 	listKeys, listHost, listQueue, listEnding, listFetched    string
 	auditWaiting, auditEnded, auditAside, auditSeen, hostWork string
 }
@@ -132,6 +135,15 @@ func newJobTables(id int32) *jobTables {
 			gone as (delete from queue_{s} q using known w where q.host = w.host and q.job = w.job and q.rank = w.rank and q.id = w.id and q.slot = w.slot
 				returning w.id, w.host, w.fp, w.job, q.attempt, w.slot, w.ending, w.status, w.visit)
 			insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending, status, visit) select id, host, $1, fp, job, attempt, slot, ending, nullif(status, 0), visit from gone`),
+		addTexts: f(`insert into content_{s} (url, texts) select u.id, w.texts from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::bytea[]) as w (host, fp, job, slot, texts)
+				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp on conflict (url) do update set texts = excluded.texts`),
+		dropTexts: f(`delete from content_{s} where url = any($1::bigint[])`),
+		addLinks: f(`with w as materialized (select w.ord, u.id, w.page, w.links from unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::text[], $7::bytea[]) as w (ord, host, fp, job, slot, page, links)
+				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
+			added as (insert into link_{s} (url, page, links) select id, page, links from w on conflict (url) do update set links = excluded.links)
+			select ord, id from w`),
+		dropLinks:  f(`delete from link_{s} where url = any($1::bigint[])`),
+		addInlinks: f(`insert into inlink_{s} (job, bucket, pages) select $1, w.bucket, w.pages from unnest($2::smallint[], $3::bytea[]) as w (bucket, pages)`),
 		retry: f(`with known as materialized (select u.id, u.rank, w.host, w.job, w.slot, w.attempt, w.not_before, w.visit
 				from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::int[], $6::bigint[], $7::text[]) as w (host, fp, job, slot, attempt, not_before, visit)
 				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
@@ -166,6 +178,11 @@ func newJobTables(id int32) *jobTables {
 		head:      head("<=", "q.rank, q.id"),
 		headLater: head(">", "q.not_before, q.rank, q.id"),
 		lookup:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp = $4`),
+		texts:     f(`select url, texts from content_{s} where url = any($1::bigint[])`),
+		links:     f(`select url, links from link_{s} where url = any($1::bigint[])`),
+		linksOf:   f(`select url, page, links from link_{s} where url = any($1::bigint[]) order by url`),
+		hasLinks:  f(`select exists (select from inlink_{s} where job = $1)`),
+		inlinks:   f(`select pages from inlink_{s} where job = $1 and bucket = $2`),
 		attempts:  f(`select visit from attempt_{s} where url = $1 order by n`),
 
 		listKeys:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and (u.host, u.fp) > ($2, $3::uuid) and coalesce(o.ending, 0) = any($4::smallint[]) order by u.host, u.fp limit $5`),
@@ -226,6 +243,7 @@ func (c *change) createTables(ctx context.Context, id int32) error {
 func (c *change) dropTables(id int32) {
 	c.exec(forTables("drop view urls_{s}", id))
 	c.exec(forTables("drop table url_{s}, queue_{s}, outcome_{s}, attempt_{s}, aside_{s}, errand_{s}, tenure_{s}", id))
+	c.exec(forTables("drop table if exists content_{s}, link_{s}, inlink_{s}", id))
 	c.exec("delete from shelf where id = $1", id)
 }
 
@@ -236,6 +254,9 @@ func (c *change) clearTables(id int32) {
 		`delete from queue_0 q using url_0 u where u.job = $1 and q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot`,
 		`delete from outcome_0 o using url_0 u where u.job = $1 and o.id = u.id and o.slot = u.slot`,
 		`delete from attempt_0 a using url_0 u where u.job = $1 and a.url = u.id`,
+		`delete from content_0 c using url_0 u where u.job = $1 and c.url = u.id`,
+		`delete from link_0 l using url_0 u where u.job = $1 and l.url = u.id`,
+		`delete from inlink_0 where job = $1`,
 		`delete from url_0 where job = $1`,
 		`delete from aside_0 where job = $1`,
 		`delete from errand_0 where job = $1`,

@@ -213,7 +213,7 @@ begin
 	end loop;
 	for x in select tablename as name from pg_tables where schemaname = current_schema() and tablename not in ('goose_db_version', 'ending', 'identity', 'worker',
 			'progress', 'slot', 'job', 'account', 'token', 'tally', 'host', 'pace_change', 'robots', 'evidence', 'point', 'arrival', 'shelf')
-			and (tablename !~ '_[0-9]' or tablename like 'errand%') loop
+			and (tablename !~ '_[0-9]' or tablename like 'errand%' or tablename like 'content%' or tablename ~ '^(in)?link_') loop
 		execute format('drop table %I cascade', x.name);
 	end loop;
 	for x in select t.name as table, a.attname as name from (values ('job', 11), ('slot', 4), ('worker', 4)) as t (name, columns)

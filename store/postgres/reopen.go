@@ -34,12 +34,22 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	if n.refs, err = s.hostRefs(ctx, names, false); err != nil {
 		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
 	}
+	var drop []string // statements on tables that exist
+	for t, statement := range map[beside]string{texts: n.tables[id].dropTexts, links: n.tables[id].dropLinks} {
+		there, err := s.hasBeside(ctx, s.pool, n.tables[id], t)
+		if err != nil {
+			return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
+		}
+		if there {
+			drop = append(drop, statement)
+		}
+	}
 	var b *batch
 	var count int
 	err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
 		c.lockJob(int32(id))
 		b = newBatch(c, now, 0, n)
-		count, err = b.reopen(ctx, id, urls)
+		count, err = b.reopen(ctx, id, urls, drop)
 		return err
 	})
 	if err != nil {
@@ -49,8 +59,9 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	return count, nil
 }
 
-// reopen sets URLs back to waiting and keeps the visits that had ended them.
-func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, error) {
+// reopen sets URLs back to waiting and keeps the visits that had ended them, without what was
+// stored beside them: drop deletes that.
+func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL, drop []string) (int, error) {
 	jt := b.tables[id]
 	var hosts []int64
 	var fps [][16]byte
@@ -94,6 +105,9 @@ func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL) (int, 
 	if len(kept) > 0 {
 		b.exec(jt.keepEnded, int32(id), kept, texts)
 		b.exec(jt.trimAttempts, kept)
+		for _, statement := range drop {
+			b.exec(statement, kept)
+		}
 	}
 	if pages > 0 { // a job without a limit has no account
 		b.exec("update account set free = free + $2 where job = $1", int32(id), pages)

@@ -45,7 +45,7 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, w store.WorkerID, mo
 		return nil, nil // the usual case
 	}
 	for _, b := range dead {
-		if err := s.declareDead(ctx, b); err != nil {
+		if err := s.declareDead(ctx, now, b); err != nil {
 			return nil, fmt.Errorf("acquire slots for worker %d: %w", w, err)
 		}
 	}
@@ -107,7 +107,7 @@ func (s *Store) observe(ctx context.Context, now time.Time, w store.WorkerID) (d
 
 // declareDead declares a worker dead, unless its heartbeat has changed since it was read. It waits
 // for a commit of the worker in progress; none can follow.
-func (s *Store) declareDead(ctx context.Context, b beat) error {
+func (s *Store) declareDead(ctx context.Context, now time.Time, b beat) error {
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var n int64
 		c.queue("delete from worker where id = $1 and heartbeat = $2", b.id, b.count).Exec(func(tag pgconn.CommandTag) error {
@@ -117,7 +117,7 @@ func (s *Store) declareDead(ctx context.Context, b beat) error {
 		if err := c.send(ctx); err != nil || n == 0 {
 			return err
 		}
-		c.end(b.id, true)
+		c.end(b.id, true, now)
 		return nil
 	})
 	if err != nil {
@@ -128,11 +128,12 @@ func (s *Store) declareDead(ctx context.Context, b beat) error {
 
 // end frees the slots and tokens of a worker. The fence is increased here, when the worker
 // loses the slot, not when the next one gets it, so that nothing the worker still sends is
-// accepted.
-func (c *change) end(w store.WorkerID, unclean bool) {
+// accepted. died is when the worker was declared dead, zero if it is alive.
+func (c *change) end(w store.WorkerID, unclean bool, died time.Time) {
 	c.exec("delete from progress where worker = $1", w)
 	c.exec("delete from worker where id = $1", w)
-	c.exec("update slot set owner = 0, fence = fence + 1, unclean = unclean or $2 where owner = $1", w, unclean)
+	c.exec("update slot set owner = 0, fence = fence + 1, unclean = unclean or $2, died_at = coalesce($3, died_at) where owner = $1", w, unclean, orNull(died))
+	c.endWatching(w, !died.IsZero())
 	c.exec("with t as (delete from token where worker = $1 returning job, n) update account set free = free + t.n from t where account.job = t.job", w)
 }
 
@@ -171,7 +172,7 @@ func (s *Store) Abandon(ctx context.Context, w store.WorkerID) error {
 
 func (s *Store) endWorker(ctx context.Context, w store.WorkerID, unclean bool) error {
 	err := s.change(ctx, func(_ context.Context, c *change) error {
-		c.end(w, unclean)
+		c.end(w, unclean, time.Time{})
 		return nil
 	})
 	if err != nil {

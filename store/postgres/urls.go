@@ -155,28 +155,34 @@ func (s *Store) headsOf(ctx context.Context, jt *jobTables, now time.Time, wants
 
 // Lookup implements [store.URLs].
 func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
-	entry, err := s.lookup(ctx, id, u)
+	var entry store.Entry
+	err := s.readURL(ctx, id, u, func(tx pgx.Tx, jt *jobTables, row *entryRow, e *store.Entry) (err error) {
+		entry = *e
+		entry.Attempts, err = s.attempts(ctx, tx, jt, row.id, &entry.Item)
+		return err
+	})
 	if err != nil {
 		return store.Entry{}, fmt.Errorf("look up %s in job %d: %w", u, id, s.goneJob(ctx, id, err))
 	}
 	return entry, nil
 }
 
-func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
+// readURL reads what is known about one URL, without its attempts, and calls then in the same
+// transaction.
+func (s *Store) readURL(ctx context.Context, id job.ID, u weburl.URL, then func(pgx.Tx, *jobTables, *entryRow, *store.Entry) error) error {
 	jt, err := s.tablesOf(ctx, id)
 	if err != nil {
-		return store.Entry{}, err
+		return err
 	}
 	refs, err := s.hostRefs(ctx, map[string]bool{u.Host(): true}, false)
 	if err != nil {
-		return store.Entry{}, err
+		return err
 	}
 	ref, ok := refs[u.Host()]
 	if !ok {
-		return store.Entry{}, store.ErrNotFound
+		return store.ErrNotFound
 	}
-	var entry store.Entry
-	err = s.read(ctx, func(tx pgx.Tx) error {
+	return s.read(ctx, func(tx pgx.Tx) error {
 		var row entryRow
 		err := tx.QueryRow(ctx, jt.lookup, int32(id), int16(ref.slot), ref.id, [16]byte(u.Fingerprint128(s.key))).Scan(row.targets()...)
 		if noRows(err) {
@@ -189,11 +195,8 @@ func (s *Store) lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 		if err != nil {
 			return err
 		}
-		entry = list[0]
-		entry.Attempts, err = s.attempts(ctx, tx, jt, row.id, &entry.Item)
-		return err
+		return then(tx, jt, &row, &list[0])
 	})
-	return entry, err
 }
 
 // ensureJob returns ErrNotFound if there is no such job.
@@ -246,6 +249,16 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 		}
 		entries, err := s.entries(ctx, tx, q.Job, l.rows)
 		page = store.Page{Entries: entries, Next: l.next}
+		n := len(entries)
+		if err == nil && q.Texts {
+			n, err = s.readTexts(ctx, tx, jt, l.rows, entries)
+		}
+		if err == nil && q.Links {
+			n, err = s.readLinks(ctx, tx, jt, l.rows, entries[:n])
+		}
+		if err == nil && n < len(entries) {
+			page = store.Page{Entries: entries[:n], Next: l.cursors[n-1]}
+		}
 		return err
 	})
 	if err != nil {
@@ -263,6 +276,8 @@ type lister struct {
 	max  int
 	rows []entryRow
 	next store.Cursor
+	// cursors are those of the rows, if texts may end the page before the last.
+	cursors []store.Cursor
 }
 
 func (l *lister) list(ctx context.Context) error {
@@ -309,6 +324,9 @@ func (l *lister) fetch(ctx context.Context, place func(r *entryRow) string, quer
 	_, err = pgx.ForEachRow(r, row.targets(), func() error {
 		if n++; n <= room {
 			l.rows = append(l.rows, row)
+			if l.q.Texts || l.q.Links {
+				l.cursors = append(l.cursors, store.Cursor(place(&row)))
+			}
 			row.visit = nil
 		}
 		return nil

@@ -13,6 +13,10 @@ import (
 	"headway/weburl"
 )
 
+// asideSlot is the slot of all out-of-scope URLs: unlike a fleet, one machine counts a URL
+// once, wherever it was found.
+const asideSlot store.Slot = 0
+
 // ListAside implements [store.URLs].
 func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, most int) (store.AsidePage, error) {
 	slot, mark := int64(-1), []byte{}
@@ -123,7 +127,7 @@ func (b *batch) keepAsideItems(ctx context.Context, t *jobTables, found []store.
 	_, err := b.w.bulk(ctx, &t.asideItem, len(places), func(i int, args []driver.NamedValue) {
 		f := &found[places[i]]
 		fp := f.Item.URL.Fingerprint128(b.key)
-		args[0].Value, args[1].Value, args[2].Value = int64(f.FinderSlot(b.key)), fp[:], texts[i]
+		args[0].Value, args[1].Value, args[2].Value = int64(asideSlot), fp[:], texts[i]
 	}, nil)
 	return err
 }

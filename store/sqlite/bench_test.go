@@ -7,7 +7,9 @@ import (
 	"database/sql/driver"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,15 +33,19 @@ var (
 
 func BenchmarkCommit(b *testing.B) {
 	for _, pages := range []int{500, 100, 30, 10, 4} {
-		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) { benchCommit(b, pages, 1) })
+		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) { benchCommit(b, pages, 1, 0) })
+	}
+	for _, text := range []int{5 << 10, 50 << 10} {
+		b.Run(fmt.Sprintf("text=%dK", text>>10), func(b *testing.B) { benchCommit(b, 100, 1, text) })
 	}
 	for _, foreign := range []int{5, 10} {
-		b.Run(fmt.Sprintf("foreign=%d", foreign), func(b *testing.B) { benchCommit(b, 500, foreign) })
+		b.Run(fmt.Sprintf("foreign=%d", foreign), func(b *testing.B) { benchCommit(b, 500, foreign, 0) })
 	}
 }
 
-func benchCommit(b *testing.B, pages, foreign int) {
+func benchCommit(b *testing.B, pages, foreign, text int) {
 	c := newCrawl(b)
+	c.text = text
 	before := c.bytes()
 	var used time.Duration
 	done := 0
@@ -77,6 +83,7 @@ type crawl struct {
 	hosts  []string
 	slots  []store.Slot
 	now    time.Time
+	text   int // bytes of the main text of a page, and of its Markdown; 0 for none
 }
 
 // headSize is how many URLs of a host the benchmark keeps in memory.
@@ -174,15 +181,16 @@ func (c *crawl) bytes() int64 {
 
 // page is the result of a fetch.
 type page struct {
-	host  int
-	links []weburl.URL
+	host    int
+	links   []weburl.URL
+	content *visit.Content
 }
 
 // load generates the next pages and their links: what fetch and parse would do.
 func (c *crawl) load(from, n, foreign int) []page {
 	pages := make([]page, n)
 	for i := range pages {
-		p := page{host: (from + i) % *benchHosts}
+		p := page{host: (from + i) % *benchHosts, content: c.content()}
 		for k := range 57 {
 			p.links = append(p.links, c.pools[p.host][k%len(c.pools[p.host])])
 		}
@@ -195,6 +203,20 @@ func (c *crawl) load(from, n, foreign int) []page {
 		pages[i] = p
 	}
 	return pages
+}
+
+// content is text of random words, which compresses like prose.
+func (c *crawl) content() *visit.Content {
+	if c.text == 0 {
+		return nil
+	}
+	var text []byte
+	for len(text) < c.text {
+		n := rand.IntN(3000)
+		text = append(text, "some words of an article that is different "[:5+n%20]...)
+		text = strconv.AppendInt(append(text, ' '), int64(n), 36)
+	}
+	return &visit.Content{Text: string(text), Markdown: "# An article\n\n" + string(text), Words: c.text / 6, Digest: "0123456789abcdef0123456789abcdef"}
 }
 
 // commit is the work of the owner: refill heads, drop known links, commit.
@@ -224,7 +246,7 @@ func (c *crawl) commit(pages []page) {
 			Item: it, Outcome: visit.Fetched,
 			Answer: visit.Answer{Status: 200, Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", ContentType: "text/html; charset=utf-8", WireBytes: 10_000, DecodedBytes: 50_000, Validators: visit.Validators{ETag: `"5f3b-1a2b3c"`}},
 			Timing: visit.Timing{Sent: c.now, FirstByte: 20 * time.Millisecond, Total: 30 * time.Millisecond},
-			Page:   visit.Page{Title: "An article"},
+			Page:   visit.Page{Title: "An article", Content: p.content},
 			Evidence: []visit.Evidence{{
 				Kind: visit.RobotsAllowed, At: c.now, Rule: "Allow: /", Line: 3, Group: "*", Source: "ab12", SourceAt: c.now, Confidence: visit.High,
 			}},

@@ -215,6 +215,12 @@ func (b *batch) endVisits(ctx context.Context, t *jobTables, list []waiter) erro
 		return err
 	}
 	b.count(t.id, tallyWaiting, -int64(len(list)))
+	if err := b.addTexts(ctx, t, list); err != nil {
+		return err
+	}
+	if err := b.addLinks(ctx, t, list); err != nil {
+		return err
+	}
 	_, err = b.w.bulk(ctx, &t.markSkip, len(skipped), func(i int, args []driver.NamedValue) {
 		fp := skipped[i].visit.Item.URL.Fingerprint128(b.key)
 		args[0].Value, args[1].Value = skipped[i].host, fp[:]

@@ -396,7 +396,7 @@ func (b *batch) setAside(ctx context.Context, found []store.Found, places []int)
 		n, err := b.w.bulk(ctx, &t.setAside, len(places), func(i int, args []driver.NamedValue) {
 			f := &found[places[i]]
 			fp := f.Item.URL.Fingerprint128(b.key)
-			args[0].Value, args[1].Value, args[2].Value = int64(f.FinderSlot(b.key)), fp[:], f.Item.URL.String()
+			args[0].Value, args[1].Value, args[2].Value = int64(asideSlot), fp[:], f.Item.URL.String()
 			if kept+int64(i) >= store.MaxAside {
 				args[2].Value = f.Item.URL.Host()
 			}

@@ -21,6 +21,9 @@ var mayScan = map[string]bool{
 func TestPlans(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	o := newOwner(t, s, 0)
+	if err := s.w.script(t.Context(), forJob(contentSchema+";"+linksSchema, o.job)); err != nil { // created with the first text and links
+		t.Fatal(err)
+	}
 	v := reflect.ValueOf(s.jobs[o.job]).Elem()
 	checked := 0
 	for i := range v.NumField() {

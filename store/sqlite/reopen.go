@@ -63,6 +63,12 @@ func (b *batch) reopen(ctx context.Context, t *jobTables, urls []weburl.URL) (n,
 	if err := b.keepEnded(ctx, t, list); err != nil {
 		return 0, 0, err
 	}
+	if err := b.dropTexts(ctx, t, list); err != nil {
+		return 0, 0, err
+	}
+	if err := b.dropLinks(ctx, t, list); err != nil {
+		return 0, 0, err
+	}
 	_, err = b.w.bulk(ctx, &t.forgetOutcome, len(list), func(i int, args []driver.NamedValue) { args[0].Value = list[i].id }, func([]driver.Value) error { return nil })
 	if err != nil {
 		return 0, 0, err

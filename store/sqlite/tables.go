@@ -34,11 +34,15 @@ type jobTables struct {
 	find, dequeue, end, retry bulk
 	markSkip                  bulk
 	addAttempt, trimAttempts  bulk
+	addTexts, dropTexts       bulk
+	addLinks, dropLinks       bulk
+	addInlinks                string
 	parkEnd, parkDequeue      string
 	countQueue                string
 
 	// Queries.
-	head, headLater, lookup, attempts          string
+	head, headLater, lookup, attempts, texts   string
+	links, linksOf, inlinks                    string
 	deferred, hasWork                          string
 	idle, auditWaiting, auditEnded, auditAside string
 	auditSeen                                  string
@@ -81,6 +85,11 @@ func newJobTables(id job.ID) *jobTables {
 		markSkip:     b(`with w (host, fp) as (values `, `(?,?)`, `) update seen_{j} set skip = 1 from w where seen_{j}.host = w.host and seen_{j}.fp = w.fp`),
 		addAttempt:   b(`with w (url, visit) as (values `, `(?,?)`, `) insert into attempt_{j} (url, n, visit) select w.url, coalesce((select max(a.n) + 1 from attempt_{j} a where a.url = w.url), 1), w.visit from w where true`),
 		trimAttempts: b(`with w (url) as (values `, `(?)`, `) delete from attempt_{j} where (url, n) in (select a.url, a.n from w cross join attempt_{j} a on a.url = w.url where a.n <= (select max(b.n) from attempt_{j} b where b.url = w.url) - `+strconv.Itoa(store.MaxAttempts)+`)`),
+		addTexts:     b(`insert into content_{j} (id, texts) values `, `(?,?)`, ` on conflict (id) do update set texts = excluded.texts`),
+		dropTexts:    b(`delete from content_{j} where id in (values `, `(?)`, `)`),
+		addLinks:     b(`insert into link_{j} (id, links) values `, `(?,?)`, ` on conflict (id) do update set links = excluded.links`),
+		dropLinks:    b(`delete from link_{j} where id in (values `, `(?)`, `)`),
+		addInlinks:   j(`insert into inlink_{j} (id, pages) values (max(?1, coalesce((select max(id) from inlink_{j} where id < ?2), 0)) + 1, ?3)`),
 		parkEnd:      j(`insert into outcome_{j} (id, ending, ended_at, attempt) select id, ?2, ?3, attempt from queue_{j} where host = ?1 order by rank, id limit ?4`),
 		parkDequeue:  j(`delete from queue_{j} where host = ?1 and (rank, id) in (select rank, id from queue_{j} where host = ?1 order by rank, id limit ?2)`),
 		countQueue:   j(`select count(*) from queue_{j} where host = ?`),
@@ -89,6 +98,10 @@ func newJobTables(id job.ID) *jobTables {
 		headLater: j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before > ?2 order by q.not_before, q.rank, q.id limit ?3`),
 		lookup:    j(entryQuery + ` where s.host = (select id from host where host = ?1) and s.fp = ?2`),
 		attempts:  j(`select visit from attempt_{j} where url = ? order by n`),
+		texts:     j(`select texts from content_{j} where id = (select s.id from seen_{j} s where s.host = (select id from host where host = ?1) and s.fp = ?2)`),
+		links:     j(`select links from link_{j} where id = (select s.id from seen_{j} s where s.host = (select id from host where host = ?1) and s.fp = ?2)`),
+		linksOf:   j(`select h.host || u.path, l.links from link_{j} l join url_{j} u on u.id = l.id join host h on h.id = u.host where l.id = ?1`),
+		inlinks:   j(`select pages from inlink_{j} where id > ?1 and id < ?2`),
 		deferred:  j(`select o.id, u.host, h.host || u.path, u.depth, u.priority, o.attempt from outcome_{j} o join url_{j} u on u.id = o.id join host h on h.id = u.host where o.ending = ?1 and o.ending > 1 order by o.id limit ?2`),
 		hasWork:   j(`exists (select 1 from queue_{j} where host = h.id union all select 1 from errand where job = {j} and host = h.id and ended = 0)`),
 
@@ -147,7 +160,8 @@ func dropTables(id job.ID) string {
 	for _, t := range []string{"seen", "url", "queue", "outcome", "attempt", "aside", "tenure"} {
 		fmt.Fprintf(&b, "drop table %s_%d;\n", t, id)
 	}
-	fmt.Fprintf(&b, "drop table if exists taken_%d;\n", id)
+	fmt.Fprintf(&b, "drop table if exists taken_%d;\ndrop table if exists content_%d;\n", id, id)
+	fmt.Fprintf(&b, "drop table if exists link_%d;\ndrop table if exists inlink_%d;\n", id, id)
 	return b.String()
 }
 

@@ -63,29 +63,37 @@ func head(ctx context.Context, c *conn, t *jobTables, now int64, w store.Want, i
 func (s *reader) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entry, error) {
 	var entry store.Entry
 	err := s.askJob(ctx, id, func(c *conn, t *jobTables) error {
-		fp := u.Fingerprint128(s.key)
-		var found []stored
-		err := c.query(ctx, t.lookup, []driver.Value{u.Host(), fp[:]}, func(row []driver.Value) error {
-			e, err := s.scanEntry(id, row)
-			found = append(found, e)
-			return err
-		})
-		if err != nil {
+		var number int64
+		var err error
+		if entry, number, err = s.entryOf(ctx, c, t, u); err != nil {
 			return err
 		}
-		if len(found) == 0 {
-			return store.ErrNotFound
-		}
-		if entry, err = found[0].entry(ctx, c); err != nil {
-			return err
-		}
-		entry.Attempts, err = attempts(ctx, c, t, integer(found[0].last), entry.Item)
+		entry.Attempts, err = attempts(ctx, c, t, number, entry.Item)
 		return err
 	})
 	if err != nil {
 		return store.Entry{}, fmt.Errorf("look up %s in job %d: %w", u, id, err)
 	}
 	return entry, nil
+}
+
+// entryOf reads what is known about one URL, without its attempts, and its number.
+func (s *reader) entryOf(ctx context.Context, c *conn, t *jobTables, u weburl.URL) (store.Entry, int64, error) {
+	fp := u.Fingerprint128(s.key)
+	var found []stored
+	err := c.query(ctx, t.lookup, []driver.Value{u.Host(), fp[:]}, func(row []driver.Value) error {
+		e, err := s.scanEntry(t.id, row)
+		found = append(found, e)
+		return err
+	})
+	if err != nil {
+		return store.Entry{}, 0, err
+	}
+	if len(found) == 0 {
+		return store.Entry{}, 0, store.ErrNotFound
+	}
+	e, err := found[0].entry(ctx, c)
+	return e, integer(found[0].last), err
 }
 
 // Aside implements [store.Reader]. The slot in which a URL was found is part of the key, so
@@ -132,17 +140,7 @@ func (s *reader) List(ctx context.Context, q store.Query) (store.Page, error) {
 	var page store.Page
 	err := s.askJob(ctx, q.Job, func(c *conn, t *jobTables) error {
 		l := lister{reader: s, c: c, t: t, q: q, max: min(max(q.Max, 1), store.MaxPage)}
-		var err error
-		switch endings := s.endingsOf(q); {
-		case q.Host != "":
-			err = l.host(ctx, endings)
-		case q.Outcome == visit.Pending:
-			err = l.waiting(ctx)
-		case q.Outcome != "" || q.Reason != "":
-			err = l.ended(ctx, endings)
-		default:
-			err = l.all(ctx)
-		}
+		err := l.read(ctx)
 		page = l.page
 		return err
 	})
@@ -176,6 +174,42 @@ type lister struct {
 	q    store.Query
 	max  int
 	page store.Page
+
+	texts bool // texts are wanted, and there may be some
+	links bool // links are wanted, and there may be some
+	size  int  // of those in the page
+}
+
+// read reads the page.
+func (l *lister) read(ctx context.Context) error {
+	if !l.q.Texts && !l.q.Links {
+		return l.list(ctx)
+	}
+	return l.c.snapshot(ctx, func() error {
+		texts, err := hasTexts(ctx, l.c, l.t)
+		if err != nil {
+			return err
+		}
+		links, err := hasLinks(ctx, l.c, l.t)
+		if err != nil {
+			return err
+		}
+		l.texts, l.links = l.q.Texts && texts, l.q.Links && links
+		return l.list(ctx)
+	})
+}
+
+func (l *lister) list(ctx context.Context) error {
+	switch endings := l.endingsOf(l.q); {
+	case l.q.Host != "":
+		return l.host(ctx, endings)
+	case l.q.Outcome == visit.Pending:
+		return l.waiting(ctx)
+	case l.q.Outcome != "" || l.q.Reason != "":
+		return l.ended(ctx, endings)
+	default:
+		return l.all(ctx)
+	}
 }
 
 // fetch adds entries to the page, one more than fits to see whether there is a next page;
@@ -201,7 +235,24 @@ func (l *lister) fetch(ctx context.Context, query string, args []driver.Value, p
 		if err != nil {
 			return err
 		}
+		if l.texts {
+			if err := l.readTexts(ctx, l.c, l.t, e.Visit); err != nil {
+				return err
+			}
+		}
+		if l.links {
+			if err := l.readLinks(ctx, l.c, l.t, e.Visit); err != nil {
+				return err
+			}
+		}
 		l.page.Entries = append(l.page.Entries, e)
+		if e.Visit != nil {
+			l.size += e.Visit.BulkSize()
+		}
+		if l.size >= store.MaxTexts && i < len(found)-1 {
+			l.page.Next = store.Cursor(place(found[i].last))
+			return nil
+		}
 	}
 	return nil
 }

@@ -175,8 +175,12 @@ func (w *world) inspectCrash(n int, acknowledged bool, before, after string) {
 
 // everything is a commit that uses each of its parts.
 func everything(w *world) store.Commit {
+	says := w.visited("http://a.example/2")
+	says.Page.Content = said("http://a.example/2", 1)
+	says.Links = linksOf(w.t, "http://a.example/2", 1)
+	says.Page.Links = visit.Keep(says.Links, false)
 	return store.Commit{
-		Visits:  visits(w.visited("http://a.example/1"), w.visited("http://a.example/2")),
+		Visits:  visits(w.visited("http://a.example/1"), says),
 		Retries: []store.Retry{{Visit: visit.Visit{Item: w.item("http://a.example/3"), Outcome: visit.Pending, Wait: visit.WaitHold}, Attempt: 1}},
 		Found:   append(w.found("http://a.example/skip", "http://b.example/new", "http://a.example/1"), w.found("http://b.example/new")...),
 		Parks:   []store.Park{{Job: w.job, Host: "http://p.example", Outcome: visit.Failed, Reason: visit.HostParked}},

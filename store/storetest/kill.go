@@ -33,7 +33,7 @@ const shortKills = 2
 
 // Kill starts a process that commits, kills it with SIGKILL at random times and reopens
 // the store: every acknowledged commit is there, the one in progress completely or not at
-// all, every URL waits or has ended once, and there is something to fetch within a second.
+// all, every URL waits or has ended once, a page with its text and links, and there is something to fetch within a second.
 //
 // It runs the test binary again with the name of the calling test, which then only calls
 // Kill, too: open must not depend on the process.
@@ -160,6 +160,9 @@ func commitUntilKilled(t *testing.T, s store.Store) {
 		hosts := map[string]bool{}
 		for range min(1+rand.IntN(20), seen-next) {
 			v := w.visited(chainURL(next))
+			v.Page.Content = said(chainURL(next), next)
+			v.Links = linksOf(t, chainURL(next), next)
+			v.Page.Links = visit.Keep(v.Links, false)
 			c.Visits = append(c.Visits, v)
 			c.Found = append(c.Found, w.found(chainURL(next), chainURL(max(0, next-7)))...) // known links
 			for range 1 + rand.IntN(2) {
@@ -214,6 +217,13 @@ func (w *world) inspect(acknowledged, tried int) int {
 		}
 		if n < pages {
 			expectOutcome(n, visit.Fetched)
+			if is := w.content(chainURL(n)); is == nil || *is != *said(chainURL(n), n) {
+				w.t.Errorf("page %d says %+v", n, is)
+			}
+			w.checkLinks("after a kill", chainURL(n), linksOf(w.t, chainURL(n), n))
+			if got := w.inlinks(fmt.Sprintf(versionPage, n), 10); len(got) != 1 || got[0] != chainURL(n)+" 2 link" {
+				w.t.Errorf("page %d is linked as %q", n, got)
+			}
 		} else {
 			expectOutcome(n, visit.Pending)
 		}

@@ -44,7 +44,7 @@ func testModel(t *testing.T, open Open) {
 		r.Repeat(map[string]func(*rapid.T){
 			"add": m.add, "commit": m.commit, "heads": m.heads, "reserve": m.reserve, "join": m.join, "acquire": m.acquire, "leave": m.leave,
 			"renew": m.renew, "pass": m.pass, "create job": m.createJob, "set state": m.setState, "extend": m.extend, "ask again": m.askAgain, "drop": m.drop,
-			"arrivals": m.arrivals, "errands": m.errands, "list": m.list, "hosts": m.hosts, "reopen": m.reopen, "": m.look,
+			"arrivals": m.arrivals, "errands": m.errands, "list": m.list, "inlinks": m.inlinks, "hosts": m.hosts, "reopen": m.reopen, "": m.look,
 		})
 	})
 }
@@ -189,7 +189,15 @@ func (m *model) commit(r *rapid.T) {
 				continue
 			}
 			e := rapid.SampledFrom([]store.Ending{{Outcome: visit.Fetched}, {Outcome: visit.Dead}, {Outcome: visit.Throttled}, {Outcome: visit.Skipped, Reason: visit.Depth}, {Outcome: visit.Failed, Reason: visit.DNS}, {Outcome: visit.Deferred}}).Draw(r, "ending")
-			c.Visits = append(c.Visits, visit.Visit{Item: it, Outcome: e.Outcome, Reason: e.Reason, Detail: "d"})
+			v := visit.Visit{Item: it, Outcome: e.Outcome, Reason: e.Reason, Detail: "d"}
+			if e.Outcome == visit.Fetched && rapid.Bool().Draw(r, "content") {
+				v.Page.Content = said(it.URL.String(), rapid.IntRange(0, 9).Draw(r, "version"))
+			}
+			if e.Outcome == visit.Fetched && rapid.Bool().Draw(r, "links") {
+				v.Links = linksOf(m.t, it.URL.String(), rapid.IntRange(0, 9).Draw(r, "version of links"))
+				v.Page.Links = visit.Keep(v.Links, false)
+			}
+			c.Visits = append(c.Visits, v)
 		}
 	}
 	found := rapid.SliceOfN(rapid.Custom(m.anyFound), 0, 6).Draw(r, "found")
@@ -419,9 +427,10 @@ func (m *model) list(r *rapid.T) {
 	id := m.anyJob(r)
 	outcome := rapid.SampledFrom([]visit.Outcome{"", visit.Pending, visit.Fetched, visit.Skipped}).Draw(r, "outcome")
 	host := rapid.SampledFrom([]string{"", modelHosts[0]}).Draw(r, "of host")
+	texts := rapid.Bool().Draw(r, "texts")
 	m.both(r, "list", func(ctx context.Context, s *side) (string, error) {
 		var text []string
-		q := store.Query{Job: s.job(id), Outcome: outcome, Host: host, Max: 3}
+		q := store.Query{Job: s.job(id), Outcome: outcome, Host: host, Texts: texts, Links: texts, Max: 3}
 		for {
 			p, err := s.store.List(ctx, q)
 			if err != nil {
@@ -439,10 +448,36 @@ func (m *model) list(r *rapid.T) {
 	})
 }
 
+func (m *model) inlinks(r *rapid.T) {
+	id := m.anyJob(r)
+	m.both(r, "inlinks", func(ctx context.Context, s *side) (string, error) {
+		var text []string
+		q := store.InlinkQuery{Job: s.job(id), URL: mustURL(m.t, hub), Max: 3}
+		for {
+			p, err := s.store.Inlinks(ctx, q)
+			if err != nil {
+				return "", err
+			}
+			for _, l := range p.Links {
+				text = append(text, fmt.Sprint(l))
+			}
+			if q.After = p.Next; q.After == "" {
+				break
+			}
+		}
+		slices.Sort(text)
+		return strings.Join(text, "\n"), nil
+	})
+}
+
 func (s *side) entryText(e store.Entry) string {
 	text := fmt.Sprint(s.itemText(e.Item), e.Outcome, e.Reason, e.SeenAt, e.EndedAt, len(e.Attempts))
 	if e.Visit != nil {
 		text += fmt.Sprint(s.itemText(e.Visit.Item), e.Visit.Outcome, e.Visit.Reason, e.Visit.Detail)
+		if e.Visit.Page.Content != nil {
+			text += fmt.Sprintf("%+v", *e.Visit.Page.Content)
+		}
+		text += fmt.Sprint(e.Visit.Links)
 	}
 	return text
 }

@@ -16,8 +16,8 @@ import (
 // version is the version of the encoding. A field may be added without a new version.
 const version = 1
 
-// Record is a visit as it is stored: without its item and its links, which have rows of
-// their own. F is the engine's reference to a fact.
+// Record is a visit as it is stored: without its item, its links and the texts of its page,
+// which have rows of their own. F is the engine's reference to a fact.
 type Record[F any] struct {
 	Version  int          `json:"v"`
 	Wait     visit.Wait   `json:"wait,omitempty"`
@@ -45,7 +45,9 @@ type Ref[F any] struct {
 func Of[F any](v *visit.Visit, name func(visit.Evidence) (F, error)) (Record[F], error) {
 	r := Record[F]{Version: version, Wait: v.Wait, Detail: v.Detail, Attempt: v.Item.Attempt, Answer: v.Answer, Timing: v.Timing}
 	if !isZeroPage(&v.Page) {
-		r.Page = &v.Page
+		page := v.Page
+		page.Content = page.Content.Facts()
+		r.Page = &page
 	}
 	for _, e := range v.Evidence {
 		at := Milli(e.At)
@@ -60,7 +62,7 @@ func Of[F any](v *visit.Visit, name func(visit.Evidence) (F, error)) (Record[F],
 }
 
 func isZeroPage(p *visit.Page) bool {
-	return p.Title == "" && p.Description == "" && p.Canonical.IsZero() && p.Language == "" && p.Charset == "" && len(p.Robots) == 0 && p.Digest == "" && p.SimHash == 0
+	return p.Title == "" && p.Description == "" && p.Canonical.IsZero() && p.Language == "" && p.Charset == "" && len(p.Robots) == 0 && p.Digest == "" && p.SimHash == 0 && p.Content == nil && len(p.Signals) == 0 && p.Links == nil
 }
 
 // Text encodes the record, using a buffer that can be reused.
