@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"strconv"
@@ -26,8 +27,9 @@ type Config struct {
 	TLS bool
 
 	// ListenTLS is where hosts with their own certificate serve https while the others
-	// serve http; it is used only if there are such hosts and TLS is off. By default
-	// port 8743.
+	// serve http; it is used only if there are such hosts and TLS is off. By default it
+	// is the address of Listen at port 8743 if Listen has port 8780, otherwise at the
+	// next port, so that labs on different ports run side by side.
 	ListenTLS string
 
 	// NoHTTP2 offers only HTTP/1.1 to https clients.
@@ -70,9 +72,10 @@ const (
 )
 
 const (
-	defaultListen    = "0.0.0.0:8780"
-	defaultListenTLS = "0.0.0.0:8743"
-	defaultLog       = 10_000
+	defaultListen  = "0.0.0.0:8780"
+	defaultPort    = 8780
+	defaultPortTLS = 8743
+	defaultLog     = 10_000
 )
 
 // withDefaults returns a copy with all defaults set.
@@ -95,7 +98,7 @@ func (c Config) withDefaults() Config {
 	case c.TLS || !certificates:
 		c.ListenTLS = ""
 	case c.ListenTLS == "":
-		c.ListenTLS = defaultListenTLS
+		c.ListenTLS = listenTLS(c.Listen)
 	}
 	if c.Address == "" {
 		c.Address = Loopback
@@ -107,6 +110,29 @@ func (c Config) withDefaults() Config {
 	c.Domain = strings.Trim(strings.ToLower(c.Domain), ".")
 	c.DNS = c.DNS.withDefaults()
 	return c
+}
+
+// listenTLS is where https is served if only the address for http is given. An invalid
+// address is returned as it is; validate reports it.
+func listenTLS(listen string) string {
+	host, text, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return listen
+	}
+	switch port {
+	case 0: // any free port
+	case defaultPort:
+		port = defaultPortTLS
+	case math.MaxUint16:
+		port--
+	default:
+		port++
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(port, 10))
 }
 
 // Validate reports every invalid setting, by field.

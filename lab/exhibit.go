@@ -28,7 +28,7 @@ func (e Exhibit) hidden() Exhibit {
 func Exhibits() []Exhibit { return append([]Exhibit(nil), exhibits...) }
 
 // exhibits are all exhibits: those below /fault/ first.
-var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits)
+var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits, catalogueExhibits)
 
 func concat(lists ...[]Exhibit) (all []Exhibit) {
 	for _, list := range lists {
@@ -124,6 +124,8 @@ func (x *exchange) exhibit() {
 		http.Redirect(x, x.req, "/fault/loop/a", http.StatusMovedPermanently)
 	case strings.HasPrefix(x.path, samePrefix):
 		x.same()
+	case strings.HasPrefix(x.path, cataloguePrefix):
+		x.catalogue()
 	case strings.HasPrefix(x.path, reachedPrefix):
 		x.small(x.path)
 	default:

@@ -167,6 +167,8 @@ var exhibitShows = map[string]shows{
 
 	"/exhibit/same/0": page(`<a href="/exhibit/same/59">`),
 	"/exhibit/links":  page(`<a href="/exhibit/reached/nofollow" rel="nofollow">`),
+
+	"/exhibit/catalogue/": page(`<a href="product/lamp.html">Desk lamp</a>`),
 }
 
 func TestExhibits(t *testing.T) {

@@ -94,3 +94,22 @@ func TestTLSForAll(t *testing.T) {
 		}
 	}
 }
+
+// TestListenTLSFollowsListen keeps labs on different ports from using the same port for
+// https.
+func TestListenTLSFollowsListen(t *testing.T) {
+	for listen, want := range map[string]string{
+		"": "0.0.0.0:8743", "0.0.0.0:8780": "0.0.0.0:8743", "127.0.0.1:8780": "127.0.0.1:8743", ":21210": ":21211", "127.0.0.1:8790": "127.0.0.1:8791",
+		"[::1]:9000": "[::1]:9001", "0.0.0.0:0": "0.0.0.0:0", "0.0.0.0:65535": "0.0.0.0:65534",
+	} {
+		if got := (Config{Listen: listen}).withDefaults().ListenTLS; got != want {
+			t.Errorf("%q: https at %q, want %q", listen, got, want)
+		}
+	}
+	if got := (Config{Listen: ":21210", ListenTLS: ":443"}).withDefaults().ListenTLS; got != ":443" {
+		t.Errorf("the given address became %q", got)
+	}
+	if err := (Config{Listen: "nowhere"}).Validate(); err == nil {
+		t.Error("an invalid address was accepted")
+	}
+}
