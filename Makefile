@@ -10,14 +10,13 @@ TOOL    := go tool -modfile=tools/go.mod
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-# How long each fuzz target runs, on one core: seconds in CI, ten minutes in
-# `make full`, there on all cores.
-FUZZTIME ?= 6s
+# How long each fuzz target runs, on one core: seconds in CI, where it gets what the tests
+# leave, ten minutes in `make full`, there on all cores.
+FUZZTIME ?= 12s
 
-# The longest packages start first, and three run at once: they mostly wait for the
-# pace of a crawl or for the disk. internal/fleettest runs alone, because its tests
-# have time limits.
-LONGEST := ./internal/e2e ./store/sqlite ./internal/cli ./store/postgres
+# The longest packages start first, and six run at once: they mostly wait for the pace of
+# a crawl, for a lease or for the disk.
+LONGEST := ./internal/fleettest ./internal/e2e ./store/postgres . ./internal/cli ./service ./store/sqlite ./fetch
 
 # The race detector. SQLite is C translated to Go: it shares no data with our code, and
 # under the detector it costs five times the rest of its tests. Only this package may be
@@ -25,8 +24,9 @@ LONGEST := ./internal/e2e ./store/sqlite ./internal/cli ./store/postgres
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
 # The stages of `make check`, the cheapest first. Every test runs under the race
-# detector; those that do less there run again without it.
-STAGES := lint cross verify vectors race plain fuzz
+# detector; those that do less there run again without it. Many wait, so fuzzing uses
+# the CPU time that they leave.
+STAGES := lint cross verify vectors beside:fuzz race plain
 
 .PHONY: help
 help: ## List the targets
@@ -49,19 +49,18 @@ quick: ## What to run before each commit: format, vet, build and the short form 
 
 .PHONY: test
 test: ## Run all tests in random order
-	go test -shuffle=on ./...
+	go test -shuffle=on -timeout 30m -p 6 $(LONGEST) ./...
 
 .PHONY: race
 race: ## Run all tests under the race detector, in random order
-	go test $(RACE) -shuffle=on -timeout 30m -p 3 $(LONGEST) $$(go list ./... | grep -v '/internal/fleettest$$')
-	go test $(RACE) -shuffle=on -timeout 30m ./internal/fleettest
+	go test $(RACE) -shuffle=on -timeout 30m -p 6 $(LONGEST) $$(go list ./...)
 
 .PHONY: plain
 plain: ## Run, without the race detector, the tests that do less under it
 	scripts/plain
 
 .PHONY: fuzz
-fuzz: ## Fuzz each target for FUZZTIME (default 6s)
+fuzz: ## Fuzz each target for FUZZTIME (default 12s)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: sim
@@ -101,9 +100,18 @@ bench-parts: ## Run the package benchmarks whose numbers are in docs/benchmarks.
 bench-store: ## Measure the cost of a page in each store, compared with pgbench; fails above a bound
 	HEADWAY_BENCH_STORE=1 go test -count=1 -timeout 60m -v ./store/storetest/bench
 
+.PHONY: bench-content
+bench-content: ## Compare the main text with go-readability on the article extraction benchmark in DIR
+	cd tools/contentbench && go run . -dir "$(abspath $(DIR))"
+
 .PHONY: check
 check: ## Run everything that CI runs, with the time of each stage
 	@scripts/stages $(STAGES)
+
+.PHONY: e2e-content
+e2e-content: ## Full size: texts, links and fields of pages under kills, their cost, a corpus in DuckDB (npm), fields compared with Parsel
+	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestContent' -v ./internal/e2e
+	HEADWAY_FULL=1 go test -count=1 -timeout 20m -run '^TestLinkSize$$' -v ./store/sqlite
 
 .PHONY: e2e-messy
 e2e-messy: ## Full size: dead, slow and refusing hosts, network outages, few file descriptors; one test at a time
@@ -132,6 +140,7 @@ full: ## Run all long forms: fuzzing, memory, kills, a million pages, PostgreSQL
 	HEADWAY_MODEL_SEEDS=100000 go test -count=1 -timeout 120m -run '^TestModel$$' -v ./frontier
 	HEADWAY_SIMWEB_SERVERS=1000 go test $(RACE) -count=1 -timeout 60m -run TestRandomServers ./internal/simweb
 	HEADWAY_KILLS=200 go test -count=1 -timeout 60m -run '^TestKill$$' -v ./store/sqlite
+	HEADWAY_FULL=1 go test -count=1 -timeout 60m -run '^TestLinkSize$$' -v ./store/sqlite
 	@if [ "$$(id -u)" = 0 ]; then \
 		HEADWAY_POWER=1 HEADWAY_KILLS=50 go test -count=1 -timeout 60m -run '^TestPower$$' -v ./store/sqlite; \
 	else \

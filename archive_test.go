@@ -52,7 +52,7 @@ func (a *archive) Exchange(_ context.Context, x *output.Exchange) error {
 	return nil
 }
 
-func (a *archive) Sync() error {
+func (a *archive) Sync(context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for u := range a.handed {

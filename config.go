@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"net/netip"
 	"runtime"
+	"slices"
 	"time"
 
 	"headway/ask"
+	"headway/content"
+	"headway/extract"
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/frontier"
@@ -76,6 +80,12 @@ type Job struct {
 	Strangers  politeness.Policy
 	Sitemaps   Sitemaps
 	MaxWaiting int64 // waiting URLs beyond which new ones are deferred; 0 is no limit
+	// Content says what to keep of the main text of pages; zero keeps nothing.
+	Content content.Options
+	// Extract are the rules for the fields of pages; nil for none.
+	Extract *extract.Rules
+	// Links keeps every link of every fetched page, with its text, in the store.
+	Links bool
 }
 
 // withDefaults returns the job with its defaults filled in.
@@ -146,7 +156,11 @@ type Worker struct {
 	Store   store.Store
 	Fetcher fetch.Fetcher
 	Outputs []output.Writer // written during the crawl, finished at its end
-	Journal string          // file of the requests in flight; empty for none
+	// OnPage is called for each fetched page, with its body, one page after the other, before
+	// the page is stored; nil for none. The crawl waits if it is slow, and ends if it returns
+	// an error or panics: see [output.BodyWriter], which has more settings.
+	OnPage  func(ctx context.Context, p *output.Page) error
+	Journal string // file of the requests in flight; empty for none
 	Bounds
 	Terms store.Terms // of leases
 
@@ -219,6 +233,16 @@ func (w Worker) withDefaults() Worker {
 	return w
 }
 
+// takeBodies adds the output that calls OnPage, and returns what is to be closed at the end.
+func (w *Worker) takeBodies() io.Closer {
+	if w.OnPage == nil {
+		return io.NopCloser(nil)
+	}
+	bodies := output.NewBodyWriter(w.OnPage, output.BodyConfig{})
+	w.Outputs = append(slices.Clip(w.Outputs), bodies)
+	return bodies
+}
+
 // validate joins all problems.
 func (w *Worker) validate() error {
 	var problems []error
@@ -245,7 +269,7 @@ func (j *Job) engine() engine.Job {
 	return engine.Job{
 		Name: j.Name, Spec: j.Spec, Seeds: j.Seeds, Scope: j.Scope, Fallback: j.Fallback, Since: j.Since, Known: j.Known, Widened: j.Widened,
 		Limits: j.Limits, Continue: j.Continue, ResetUsage: j.ResetUsage, Closed: j.Closed || j.Sitemaps == SitemapsOnly, DryRun: j.DryRun,
-		Policy: j.Policy, Strangers: j.Strangers, Sitemaps: j.Sitemaps != SitemapsOff, MaxWaiting: j.MaxWaiting,
+		Policy: j.Policy, Strangers: j.Strangers, Sitemaps: j.Sitemaps != SitemapsOff, MaxWaiting: j.MaxWaiting, Content: j.Content, Extract: j.Extract, Links: j.Links,
 	}
 }
 

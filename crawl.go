@@ -2,7 +2,9 @@ package headway
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"headway/ask"
 	"headway/gauge"
@@ -15,7 +17,10 @@ import (
 
 // Crawl is one run over seeds, on one machine. Make one with [New] and call
 // [Crawl.Run] once.
-type Crawl struct{ engine *engine.Crawl }
+type Crawl struct {
+	engine *engine.Crawl
+	bodies io.Closer
+}
 
 // Report says how a crawl ended.
 type Report = gauge.Report
@@ -36,11 +41,12 @@ func New(w Worker, j Job) (*Crawl, error) {
 	if err != nil {
 		return nil, fmt.Errorf("crawl: %w", err)
 	}
+	bodies := w.takeBodies()
 	c, err := engine.New(w.engine(), j.engine())
 	if err != nil {
 		return nil, err
 	}
-	return &Crawl{c}, nil
+	return &Crawl{c, bodies}, nil
 }
 
 // Run crawls until no URLs are left, a limit is reached or it is stopped, and reports how
@@ -55,7 +61,13 @@ func Run(ctx context.Context, w Worker, j Job) (Report, error) {
 }
 
 // Run is [Run].
-func (c *Crawl) Run(ctx context.Context) (Report, error) { return c.engine.Run(ctx) }
+func (c *Crawl) Run(ctx context.Context) (Report, error) {
+	r, err := c.engine.Run(ctx)
+	if closed := c.bodies.Close(); closed != nil {
+		err = errors.Join(err, closed)
+	}
+	return r, err
+}
 
 // Progress returns a recent snapshot of the crawl; nil before it starts. It may be called
 // from any goroutine.

@@ -34,7 +34,8 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 	if f.Open == nil {
 		return errors.New("worker: Fleet.Open is required")
 	}
-	return engine.Work(ctx, w.engine(), engine.Fleet{Safety: f.Safety, Open: func(stored store.Job) (engine.Job, error) {
+	bodies := w.takeBodies()
+	err := engine.Work(ctx, w.engine(), engine.Fleet{Safety: f.Safety, Open: func(stored store.Job) (engine.Job, error) {
 		j, err := f.Open(stored)
 		if err != nil {
 			return engine.Job{}, err
@@ -42,4 +43,5 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 		j = j.withDefaults()
 		return j.engine(), j.validate()
 	}})
+	return errors.Join(err, bodies.Close())
 }

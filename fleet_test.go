@@ -16,6 +16,7 @@ import (
 	"headway/job"
 	labtemper "headway/lab/temper"
 	"headway/limit"
+	"headway/politeness"
 	"headway/store"
 	"headway/store/memory"
 	"headway/visit"
@@ -31,8 +32,11 @@ type line struct {
 	cut  atomic.Bool
 	deaf atomic.Bool   // the response to the next Acquire is lost
 	held atomic.Int64  // how often Release fails
+	mute bool          // the first response to each Commit is lost
+	done int64         // the last commit whose response was lost
 	slow time.Duration // duration of Join
 	far  time.Duration // maximum duration of Hosts
+	fast time.Duration // how far the worker's clock is ahead of the one that stored a host
 
 	stale atomic.Int64 // maximum age of the time passed to Acquire
 }
@@ -101,7 +105,12 @@ func (l *line) Commit(ctx context.Context, c store.Commit) (store.Receipt, error
 	if err := l.err(); err != nil {
 		return store.Receipt{}, err
 	}
-	return l.Store.Commit(ctx, c)
+	r, err := l.Store.Commit(ctx, c)
+	if err == nil && l.mute && c.Number > l.done {
+		l.done = c.Number
+		return store.Receipt{}, errCut
+	}
+	return r, err
 }
 
 func (l *line) ReserveRate(ctx context.Context, now time.Time, wants []store.RateWindow) ([]time.Duration, error) {
@@ -128,7 +137,18 @@ func (l *line) TakeHosts(ctx context.Context, id job.ID, most int64, hosts []str
 
 func (l *line) Host(ctx context.Context, name string) (store.Host, error) {
 	l.travel()
-	return l.Store.Host(ctx, name)
+	h, err := l.Store.Host(ctx, name)
+	if err != nil || l.fast == 0 || len(h.Politeness) == 0 {
+		return h, err
+	}
+	// A worker whose clock is ahead reads times that are further in the past.
+	var s politeness.State
+	if err := s.UnmarshalBinary(h.Politeness); err != nil {
+		return h, err
+	}
+	h.LastSent = h.LastSent.Add(-l.fast)
+	h.Politeness, err = politeness.Policy{}.Resume(s, s.LastSent().Add(-l.fast)).MarshalBinary()
+	return h, err
 }
 
 func (l *line) Errands(ctx context.Context, wants []store.Want) ([]store.Errand, error) {
@@ -548,6 +568,63 @@ func TestFleetLostAnswer(t *testing.T) {
 			t.Errorf("%s (%s): %d pages fetched, want %d", j.State, j.Reason, fetched, hosts*pages)
 		}
 	})
+}
+
+// TestFleetClocks hands hosts over between workers whose clocks disagree: no request is
+// early, whether the clock of the new owner is ahead or behind, and none is late for long.
+func TestFleetClocks(t *testing.T) {
+	for _, ahead := range []time.Duration{-10 * time.Minute, -300 * time.Millisecond, 300 * time.Millisecond, 10 * time.Minute} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const hosts, pages, pace = 8, 20, time.Second
+				f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
+				f.cfg.Policy.Jitter = 0
+				f.cfg.Policy.InFlight = 1
+				id := f.submit(0)
+				clock := func(l *line) { l.fast = ahead }
+				workers := []*worker{f.startWith(clock)}
+				for range 5 {
+					pass(2500 * time.Millisecond)
+					workers = append(workers, f.startWith(clock))
+					pass(2500 * time.Millisecond)
+					close(workers[0].drain)
+					if err := <-workers[0].done; err != nil {
+						t.Errorf("a worker that was drained: %v", err)
+					}
+					workers = workers[1:]
+				}
+				j, counts := f.await(id, 3*time.Minute)
+				f.drain(workers)
+				if fetched := counts.Ended[store.Ending{Outcome: visit.Fetched}]; j.State != job.Complete || fetched != hosts*pages {
+					t.Errorf("%s (%s): %d pages fetched, want %d", j.State, j.Reason, fetched, hosts*pages)
+				}
+				f.polite(pace)
+				t.Logf("smallest gap %.0f ms, %v", f.web.Stats().Total.MinGapMS, j.EndedAt.Sub(j.StartedAt))
+			})
+		})
+	}
+}
+
+// TestFleetLostCommit loses the response to each commit: what a commit added is crawled
+// although the receipt of the repeated one does not list it.
+func TestFleetLostCommit(t *testing.T) {
+	for _, sitemaps := range []headway.Sitemaps{headway.SitemapsOff, headway.SitemapsAuto} {
+		t.Run(fmt.Sprint(sitemaps), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const hosts, pages = 4, 10
+				f := &fleet{simulated: newSimulated(t, hosts, small(pages))}
+				f.cfg.Sitemaps = sitemaps
+				id := f.submit(0)
+				workers := []*worker{f.startWith(func(l *line) { l.mute = true }), f.startWith(func(l *line) { l.mute = true })}
+				j, counts := f.await(id, 10*time.Minute)
+				f.drain(workers)
+				if fetched := counts.Ended[store.Ending{Outcome: visit.Fetched}]; j.State != job.Complete || fetched != hosts*pages {
+					t.Errorf("%s (%s): %d pages fetched, want %d", j.State, j.Reason, fetched, hosts*pages)
+				}
+				f.polite(time.Second)
+			})
+		})
+	}
 }
 
 // TestFleetRelease retries a failed release of slots.

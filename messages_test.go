@@ -158,7 +158,7 @@ func TestFleetOrder(t *testing.T) {
 		workers := f.startAll(2)
 		pass(10 * time.Second)
 		owner := f.ownerOf(host(3), workers)
-		a := f.must(ask.Question{Kind: ask.KindSlow, Host: host(3), Delay: ask.Millis(slow), By: "test"}, obeyed)
+		a := f.must(ask.Question{Kind: ask.KindSlow, Host: host(3), Delay: ask.Seconds(slow), By: "test"}, obeyed)
 		if c := a.Change; c == nil || c.By != "test" || !strings.Contains(c.Before, "operator minimum 0s") || !strings.Contains(c.After, "operator minimum 10s") {
 			t.Fatalf("%+v", a)
 		}
@@ -193,7 +193,7 @@ func TestFleetOrderAtRest(t *testing.T) {
 		workers := f.startAll(2)
 		pass(5 * time.Second)
 		for _, q := range []ask.Question{
-			{Kind: ask.KindSlow, Host: host(1), Delay: ask.Millis(20 * time.Second)},
+			{Kind: ask.KindSlow, Host: host(1), Delay: ask.Seconds(20 * time.Second)},
 			{Kind: ask.KindPause, Host: host(1)},
 			{Kind: ask.KindPause, Host: host(2)},
 		} {

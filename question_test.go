@@ -131,7 +131,7 @@ func TestSlow(t *testing.T) {
 		var slowed, lifted time.Time
 		r := s.withCrawl(func(p *post) {
 			time.Sleep(5 * time.Second)
-			p.ask(ask.Question{Kind: ask.KindSlow, Host: host(0), Delay: ask.Millis(10 * time.Second)})
+			p.ask(ask.Question{Kind: ask.KindSlow, Host: host(0), Delay: ask.Seconds(10 * time.Second)})
 			slowed = time.Now()
 			time.Sleep(100 * time.Second)
 			lifted = time.Now()
@@ -155,9 +155,9 @@ func TestOrderBeforeItsHost(t *testing.T) {
 		var answers []ask.Answer
 		s.withCrawl(func(p *post) {
 			for _, q := range []ask.Question{
-				{Kind: ask.KindSlow, Host: "http://later.example", Delay: ask.Millis(time.Second)},
+				{Kind: ask.KindSlow, Host: "http://later.example", Delay: ask.Seconds(time.Second)},
 				{Kind: ask.KindSlow, Host: "not a host"},
-				{Kind: ask.KindSlow, Host: host(0), Delay: ask.Millis(-time.Second)},
+				{Kind: ask.KindSlow, Host: host(0), Delay: ask.Seconds(-time.Second)},
 				{Kind: ask.KindHosts, Host: "http://later.example"},
 				{Kind: "sing"},
 			} {

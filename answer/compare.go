@@ -38,7 +38,7 @@ type Comparison struct {
 // CrawlSum is the totals of one of the two crawls.
 type CrawlSum struct {
 	State job.State `json:"state"`
-	Ended time.Time `json:"ended,omitzero"`
+	Ended time.Time `json:"ended_at,omitzero"`
 	Pages int64     `json:"pages"`
 	Seen  int64     `json:"seen"`
 }
@@ -52,7 +52,7 @@ const (
 	PageGone      ChangeKind = "gone"       // present before, not found any more
 	PageDead      ChangeKind = "newly_dead" // present before, dead now
 	PageRecovered ChangeKind = "recovered"  // present now, seen before without success
-	PageChanged   ChangeKind = "changed"    // present in both, with another text, title, description or canonical
+	PageChanged   ChangeKind = "changed"    // present in both, with another text (the main text, if both crawls kept it), title, description or canonical
 	PageLost      ChangeKind = "lost"       // present before, now neither present nor dead; see its outcome
 	PageWaits     ChangeKind = "waits"      // present before, not requested yet
 	PageApart     ChangeKind = "apart"      // present before, on a host of which the later crawl has no URL
@@ -92,14 +92,14 @@ type Change struct {
 
 // ChangedURL is one URL that differs.
 type ChangedURL struct {
-	URL      string        `json:"url"`
-	Before   visit.Outcome `json:"before,omitempty"`
-	After    visit.Outcome `json:"after,omitempty"`
-	Reason   visit.Reason  `json:"reason,omitempty"` // of After
-	Status   int           `json:"status,omitempty"` // of After
-	FoundOn  string        `json:"found_on,omitempty"`
-	BeforeMS ask.Millis    `json:"before_ms,omitempty"` // to the end of the body
-	AfterMS  ask.Millis    `json:"after_ms,omitempty"`
+	URL        string        `json:"url"`
+	Before     visit.Outcome `json:"before,omitempty"`
+	After      visit.Outcome `json:"after,omitempty"`
+	Reason     visit.Reason  `json:"reason,omitempty"` // of After
+	Status     int           `json:"status,omitempty"` // of After
+	FoundOn    string        `json:"found_on,omitempty"`
+	BeforeTook ask.Seconds   `json:"before_seconds,omitempty"` // to the end of the body
+	AfterTook  ask.Seconds   `json:"after_seconds,omitempty"`
 }
 
 // A page counts as slower if it takes this many times as long, and this much longer;
@@ -356,9 +356,14 @@ func (c *comparing) both(old, now *store.Entry) {
 	}
 }
 
-// differs reports whether readers or search engines would notice a change.
+// differs reports whether readers or search engines would notice a change. If both crawls
+// kept the main text, only that counts, not menus and footers.
 func differs(a, b *visit.Page) bool {
-	return a.Digest != b.Digest || a.Title != b.Title || a.Description != b.Description || a.Canonical != b.Canonical
+	was, is := a.Digest, b.Digest
+	if a.Content != nil && b.Content != nil && a.Content.Digest != "" && b.Content.Digest != "" {
+		was, is = a.Content.Digest, b.Content.Digest
+	}
+	return was != is || a.Title != b.Title || a.Description != b.Description || a.Canonical != b.Canonical
 }
 
 // compareLater classifies a URL of the later crawl.
@@ -394,13 +399,13 @@ func (c *comparing) add(k ChangeKind, old, now *store.Entry) {
 	if old != nil {
 		u.Before = old.Outcome
 		if old.Visit != nil {
-			u.BeforeMS = ask.Millis(old.Visit.Timing.Total)
+			u.BeforeTook = ask.Seconds(old.Visit.Timing.Total)
 		}
 	}
 	if now != nil {
 		u.After, u.Reason = now.Outcome, now.Reason
 		if now.Visit != nil {
-			u.Status, u.AfterMS = now.Visit.Answer.Status, ask.Millis(now.Visit.Timing.Total)
+			u.Status, u.AfterTook = now.Visit.Answer.Status, ask.Seconds(now.Visit.Timing.Total)
 		}
 	}
 	change.URLs = append(change.URLs, u)

@@ -177,3 +177,38 @@ func TestCompareSettings(t *testing.T) {
 		t.Errorf("of a partial crawl and one that was killed: %+v, %v", c, err)
 	}
 }
+
+// TestCompareMainText compares the main text if both crawls kept it, and all visible text
+// otherwise.
+func TestCompareMainText(t *testing.T) {
+	page := func(digest, main string) *pages {
+		p := &pages{state: job.Complete}
+		p.add("/page", visit.Fetched, "", digest, time.Second)
+		if main != "" {
+			p.entries[0].Visit.Page.Content = &visit.Content{Digest: main}
+		}
+		return p
+	}
+	for name, tc := range map[string]struct {
+		before, after *pages
+		changed       int64
+	}{
+		"a changed footer":       {page("a", "main"), page("b", "main"), 0},
+		"a changed article":      {page("a", "main"), page("b", "other"), 1},
+		"only the earlier kept":  {page("a", "main"), page("b", ""), 1},
+		"only the later kept":    {page("a", ""), page("a", "main"), 0},
+		"neither kept, a change": {page("a", ""), page("b", ""), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := answer.Compare(t.Context(), answer.Side{Reader: tc.before}, answer.Side{Reader: tc.after}, 10, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, change := range c.Changes {
+				if change.Kind == answer.PageChanged && change.Total != tc.changed {
+					t.Errorf("%d changed, want %d", change.Total, tc.changed)
+				}
+			}
+		})
+	}
+}

@@ -20,7 +20,7 @@ import (
 // was recorded when it happened.
 type Receipt struct {
 	Host    string    `json:"host"`
-	MadeAt  time.Time `json:"made_at"`
+	MadeAt  time.Time `json:"created_at"`
 	Running bool      `json:"running"` // whether the crawl is still running, so that the numbers will change
 	Who     Who       `json:"who"`
 
@@ -37,11 +37,11 @@ type Receipt struct {
 	// crawls from the same machine; 0 if not known.
 	AllSent int64 `json:"all_sent,omitempty"`
 
-	PeakConcurrency int         `json:"peak_concurrency"`          // maximum number of concurrent requests
-	SmallestGap     *ask.Millis `json:"smallest_gap_ms,omitempty"` // smallest interval between the starts of two requests; absent with fewer than two
-	SmallestGapAt   time.Time   `json:"smallest_gap_at,omitzero"`
-	MedianGap       *ask.Millis `json:"median_gap_ms,omitempty"` // median interval
-	BusiestMinute   int         `json:"busiest_minute"`          // most requests within 60 seconds
+	PeakConcurrency int          `json:"peak_concurrency"`               // maximum number of concurrent requests
+	SmallestGap     *ask.Seconds `json:"smallest_gap_seconds,omitempty"` // smallest interval between the starts of two requests; absent with fewer than two
+	SmallestGapAt   time.Time    `json:"smallest_gap_at,omitzero"`
+	MedianGap       *ask.Seconds `json:"median_gap_seconds,omitempty"` // median interval
+	BusiestMinute   int          `json:"busiest_minute"`               // most requests within 60 seconds
 
 	Now    *ask.Host       `json:"now,omitempty"` // the current state of the host
 	Robots []RobotsVersion `json:"robots"`        // versions of robots.txt, in the order they applied
@@ -83,19 +83,19 @@ type StatusCount struct {
 type RobotsVersion struct {
 	SHA256     string    `json:"sha256"`
 	Bytes      int       `json:"bytes"` // size; -1 if the text is no longer kept
-	First      time.Time `json:"first_fetched"`
-	Last       time.Time `json:"last_confirmed"`
+	First      time.Time `json:"first_fetched_at"`
+	Last       time.Time `json:"last_confirmed_at"`
 	Decisions  int64     `json:"decisions"`  // number of URLs it decided on
 	Disallowed int64     `json:"disallowed"` // of these, the URLs it disallowed
 }
 
 // Refusal is one response that refused a request for now.
 type Refusal struct {
-	At         time.Time  `json:"at"` // when it was read
-	Status     int        `json:"status"`
-	RetryAfter string     `json:"retry_after,omitempty"` // the header as sent by the server
-	Asked      ask.Millis `json:"asked_ms,omitempty"`    // the same as a duration, if valid
-	URL        string     `json:"url"`
+	At         time.Time   `json:"at"` // when it was read
+	Status     int         `json:"status"`
+	RetryAfter string      `json:"retry_after,omitempty"`         // the header as sent by the server
+	Asked      ask.Seconds `json:"retry_after_seconds,omitempty"` // the same as a duration, if valid
+	URL        string      `json:"url"`
 
 	sent time.Time // its request
 }
@@ -103,16 +103,16 @@ type Refusal struct {
 // Incident is one moment in which the host refused, and the reaction: a refusal,
 // together with those of requests sent before it was read.
 type Incident struct {
-	At         time.Time   `json:"at"`
-	Answers    int         `json:"answers"`                           // number of refusals in it
-	Status     int         `json:"status"`                            // status of the first refusal
-	URL        string      `json:"url"`                               // URL of the first refusal
-	RetryAfter string      `json:"retry_after,omitempty"`             // the longest one, or the first that is not a number
-	Asked      ask.Millis  `json:"asked_ms,omitempty"`                // the same as a duration, if valid
-	PaceFrom   *ask.Millis `json:"pace_from_ms,omitempty"`            // the pace before, if it changed
-	PaceTo     *ask.Millis `json:"pace_to_ms,omitempty"`              // the pace after, if it changed
-	Next       *ask.Millis `json:"next_request_ms,omitempty"`         // time from its last refusal to the next request; absent if there was none
-	SentInside int         `json:"sent_inside_retry_after,omitempty"` // requests sent before Retry-After had passed
+	At         time.Time    `json:"at"`
+	Answers    int          `json:"answers"`                           // number of refusals in it
+	Status     int          `json:"status"`                            // status of the first refusal
+	URL        string       `json:"url"`                               // URL of the first refusal
+	RetryAfter string       `json:"retry_after,omitempty"`             // the longest one, or the first that is not a number
+	Asked      ask.Seconds  `json:"retry_after_seconds,omitempty"`     // the same as a duration, if valid
+	PaceFrom   *ask.Seconds `json:"pace_from_seconds,omitempty"`       // the pace before, if it changed
+	PaceTo     *ask.Seconds `json:"pace_to_seconds,omitempty"`         // the pace after, if it changed
+	Next       *ask.Seconds `json:"next_request_seconds,omitempty"`    // time from its last refusal to the next request; absent if there was none
+	SentInside int          `json:"sent_inside_retry_after,omitempty"` // requests sent before Retry-After had passed
 
 	last  time.Time // its last refusal
 	known time.Time // when what followed it was known: the answer to the next request
@@ -120,14 +120,14 @@ type Incident struct {
 
 // PaceStep is one change of the pace.
 type PaceStep struct {
-	At    time.Time  `json:"at"`
-	From  ask.Millis `json:"from_ms"` // the interval before
-	To    ask.Millis `json:"to_ms"`   // the interval after
-	Cause string     `json:"cause"`   // incident, probe, probe_failed, noise, url
+	At    time.Time   `json:"at"`
+	From  ask.Seconds `json:"from_seconds"` // the interval before
+	To    ask.Seconds `json:"to_seconds"`   // the interval after
+	Cause string      `json:"cause"`        // incident, probe, probe_failed, noise, url
 }
 
 func newPaceStep(p store.PaceChange) PaceStep {
-	return PaceStep{At: p.At.UTC(), From: ask.Millis(p.From), To: ask.Millis(p.To), Cause: p.Cause}
+	return PaceStep{At: p.At.UTC(), From: ask.Seconds(p.From), To: ask.Seconds(p.To), Cause: p.Cause}
 }
 
 // Order is an order of the operator for the host. Who gave it
@@ -263,7 +263,7 @@ func (c *Courtesy) refused(v *visit.Visit) {
 	c.receipt.Refusals++
 	c.refusals = append(c.refusals, Refusal{
 		sent: v.Timing.Sent, At: v.Timing.End().UTC(), Status: v.Answer.Status, RetryAfter: v.Answer.RetryAfter,
-		Asked: ask.Millis(seconds(v.Answer.RetryAfter)), URL: visit.Redact(v.Item.URL),
+		Asked: ask.Seconds(seconds(v.Answer.RetryAfter)), URL: visit.Redact(v.Item.URL),
 	})
 	if len(c.refusals) >= 2*MaxRefusals {
 		c.refusals = latest(c.refusals)
@@ -400,10 +400,10 @@ func (r *Receipt) gaps(spans []span) {
 			smallest = i
 		}
 	}
-	least := ask.Millis(time.Duration(gaps[smallest]).Truncate(time.Millisecond))
+	least := ask.Seconds(time.Duration(gaps[smallest]).Truncate(time.Millisecond))
 	r.SmallestGap, r.SmallestGapAt = &least, time.Unix(0, spans[smallest+1].from).UTC()
 	slices.Sort(gaps)
-	median := ask.Millis(time.Duration(gaps[len(gaps)/2]).Truncate(time.Millisecond))
+	median := ask.Seconds(time.Duration(gaps[len(gaps)/2]).Truncate(time.Millisecond))
 	r.MedianGap = &median
 }
 
@@ -428,7 +428,7 @@ func (r *Receipt) groupIncidents(spans []span) {
 		i.known = i.last
 		next, _ := slices.BinarySearchFunc(spans, at, func(s span, at int64) int { return cmp.Compare(s.from, at) })
 		if next < len(spans) {
-			wait := ask.Millis(time.Duration(spans[next].from - at).Truncate(time.Millisecond))
+			wait := ask.Seconds(time.Duration(spans[next].from - at).Truncate(time.Millisecond))
 			i.Next, i.known = &wait, time.Unix(0, spans[next].to)
 		}
 	}

@@ -249,20 +249,20 @@ func TestCourtesyBound(t *testing.T) {
 
 // TestReceiptKeys pins the JSON keys.
 func TestReceiptKeys(t *testing.T) {
-	gap := ask.Millis(sec)
+	gap := ask.Seconds(sec)
 	text, err := json.Marshal(Receipt{SmallestGap: &gap, From: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{
-		"host", "made_at", "who", "from", "requests", "pages", "statuses", "peak_concurrency", "smallest_gap_ms", "busiest_minute", "robots", "refusals",
+		"host", "created_at", "who", "from", "requests", "pages", "statuses", "peak_concurrency", "smallest_gap_seconds", "busiest_minute", "robots", "refusals",
 		"sent_inside_retry_after", "instructions", "notes",
 	} {
 		if !strings.Contains(string(text), `"`+key+`":`) {
 			t.Errorf("no key %s: %s", key, text)
 		}
 	}
-	if !strings.Contains(string(text), `"smallest_gap_ms":1000`) {
+	if !strings.Contains(string(text), `"smallest_gap_seconds":1`) {
 		t.Errorf("durations are milliseconds: %s", text)
 	}
 }

@@ -75,13 +75,8 @@ func (c *Crawl) Plan(ctx context.Context, now time.Time) (Plan, error) {
 func PlanLimits(e limit.Effective) []ask.Limit {
 	var list []ask.Limit
 	for _, l := range e.Ceilings() {
-		a := ask.Limit{Name: string(l.Limit), Layer: string(l.Layer), Max: l.Max}
-		switch l.Limit {
-		case limit.Bytes:
-			a.Unit = "bytes"
-		case limit.Time, limit.Patience:
-			a.Max, a.Unit = time.Duration(l.Max).Milliseconds(), "ms"
-		}
+		a := ask.Limit{Name: string(l.Limit), Layer: string(l.Layer)}
+		a.Max, a.Unit = l.Limit.InUnits(l.Max)
 		list = append(list, a)
 	}
 	return list
@@ -211,7 +206,7 @@ func (h *PlanHost) Treat(p politeness.Policy, s politeness.State, now time.Time)
 	h.Pace, h.Source, h.InFlight, h.Robots.CrawlDelay = stands.Pace, stands.Source, p.InFlight, stands.CrawlDelay
 	// Including the average of the random part.
 	d := max(p.Pace(s), p.Base+p.Spread/2)
-	h.Interval = ask.Millis(d + d*time.Duration(p.Jitter)/200)
+	h.Interval = ask.Seconds(d + d*time.Duration(p.Jitter)/200)
 	if h.Robots.CrawlDelay > 0 {
 		h.InFlight = 1
 	}

@@ -23,9 +23,9 @@ type Hosts struct {
 	Matched int       `json:"matched"`          // number of hosts that match the filter
 	Waiting int64     `json:"waiting"`          // pending URLs of the matching hosts
 	// Longest is the longest estimate of when a host is done.
-	Longest ask.Millis `json:"longest_eta_guess_ms,omitempty"`
-	Last    string     `json:"longest_eta_host,omitempty"` // the host of that estimate
-	Hosts   []Host     `json:"hosts"`
+	Longest ask.Seconds `json:"longest_eta_guess_seconds,omitempty"`
+	Last    string      `json:"longest_eta_host,omitempty"` // the host of that estimate
+	Hosts   []Host      `json:"hosts"`
 }
 
 // Host is the state of a host in a crawl.
@@ -35,7 +35,7 @@ type Host struct {
 	// ETA is the estimated time until the host is done: the rest of its hold, and one
 	// pace for each pending URL. There is no estimate if the pace is 0, because the
 	// response times then set the rate, nor for a paused host.
-	ETA ask.Millis `json:"eta_guess_ms,omitempty"`
+	ETA ask.Seconds `json:"eta_guess_seconds,omitempty"`
 	// Known is whether anything was learned about the host.
 	Known bool `json:"known"`
 }
@@ -59,7 +59,7 @@ func NewHost(e *store.HostEntry, p politeness.Policy, live *ask.Host, now time.T
 	}
 	h.Incidents = max(h.Incidents, int(e.Incidents))
 	if h.Waiting > 0 && h.Pace > 0 && !h.Paused {
-		h.ETA = ask.Millis(h.Pace.Duration()*time.Duration(h.Waiting) + h.left(now))
+		h.ETA = ask.Seconds(h.Pace.Duration()*time.Duration(h.Waiting) + h.left(now))
 	}
 	return h, nil
 }

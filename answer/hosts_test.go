@@ -82,7 +82,7 @@ func TestNewHost(t *testing.T) {
 		"no pace, no guess":  {known(t, "http://a.example", 9), owned, nil, 0, "base", 0, true},
 		"as the crawl says": {
 			known(t, "http://a.example", 2, learned(2*sec)), polite,
-			&ask.Host{Host: "http://a.example", State: "pace", Pace: ask.Millis(3 * sec), Source: "learned", Queued: 5, Until: noon.Add(sec)},
+			&ask.Host{Host: "http://a.example", State: "pace", Pace: ask.Seconds(3 * sec), Source: "learned", Queued: 5, Until: noon.Add(sec)},
 			3 * sec, "learned", 16 * sec, true,
 		},
 	} {
@@ -104,10 +104,10 @@ func TestNewHost(t *testing.T) {
 
 func TestHostLister(t *testing.T) {
 	hosts := []Host{
-		{Host: ask.Host{Host: "http://a.example", Domain: "a.example", Pace: ask.Millis(sec), Source: "base", State: "fetching", InFlight: 2}, Waiting: 10, ETA: ask.Millis(10 * sec)},
-		{Host: ask.Host{Host: "http://b.example", Domain: "b.example", Pace: ask.Millis(4 * sec), Learned: ask.Millis(4 * sec), Source: "learned", State: "hold", HeldUntil: noon.Add(time.Minute), Incidents: 3, Refusing: true}, Waiting: 2, ETA: ask.Millis(68 * sec)},
-		{Host: ask.Host{Host: "http://c.example", Domain: "c.example", Pace: ask.Millis(2 * sec), Source: "crawl_delay", State: "crawl_delay", Until: noon.Add(sec), Failures: 1}, Waiting: 30, ETA: ask.Millis(61 * sec)},
-		{Host: ask.Host{Host: "http://d.example", Domain: "d.example", Pace: ask.Millis(2 * sec), Source: "operator", Paused: true}},
+		{Host: ask.Host{Host: "http://a.example", Domain: "a.example", Pace: ask.Seconds(sec), Source: "base", State: "fetching", InFlight: 2}, Waiting: 10, ETA: ask.Seconds(10 * sec)},
+		{Host: ask.Host{Host: "http://b.example", Domain: "b.example", Pace: ask.Seconds(4 * sec), Learned: ask.Seconds(4 * sec), Source: "learned", State: "hold", HeldUntil: noon.Add(time.Minute), Incidents: 3, Refusing: true}, Waiting: 2, ETA: ask.Seconds(68 * sec)},
+		{Host: ask.Host{Host: "http://c.example", Domain: "c.example", Pace: ask.Seconds(2 * sec), Source: "crawl_delay", State: "crawl_delay", Until: noon.Add(sec), Failures: 1}, Waiting: 30, ETA: ask.Seconds(61 * sec)},
+		{Host: ask.Host{Host: "http://d.example", Domain: "d.example", Pace: ask.Seconds(2 * sec), Source: "operator", Paused: true}},
 	}
 	for name, tc := range map[string]struct {
 		q    HostQuery
@@ -172,11 +172,11 @@ func TestHostLister(t *testing.T) {
 
 // TestHostKeys pins the JSON keys.
 func TestHostKeys(t *testing.T) {
-	text, err := json.Marshal(Host{Host: ask.Host{Host: "http://a.example", Pace: ask.Millis(sec)}, Waiting: 2, ETA: ask.Millis(2 * sec)})
+	text, err := json.Marshal(Host{Host: ask.Host{Host: "http://a.example", Pace: ask.Seconds(sec)}, Waiting: 2, ETA: ask.Seconds(2 * sec)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"host":"http://a.example"`, `"pace_ms":1000`, `"source":`, `"in_flight":0`, `"waiting":2`, `"eta_guess_ms":2000`} {
+	for _, want := range []string{`"host":"http://a.example"`, `"pace_seconds":1,`, `"source":`, `"in_flight":0`, `"waiting":2`, `"eta_guess_seconds":2`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in %s", want, text)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"headway/ask"
 	"headway/job"
 	"headway/limit"
 	"headway/store"
@@ -11,27 +12,26 @@ import (
 
 // Job is the state of a fleet job.
 type Job struct {
-	Job      job.ID           `json:"job"`
-	Tenant   string           `json:"tenant,omitempty"`
-	Name     string           `json:"name"`
-	State    job.State        `json:"state"`
-	Reason   string           `json:"reason,omitempty"`
-	Success  bool             `json:"success"` // false for a job that has not ended
-	MaxPages int64            `json:"max_pages,omitempty"`
-	PaceMS   int64            `json:"pace_ms,omitempty" doc:"Minimum interval between requests to one host, set by a later order; absent if there is none."`
-	Created  time.Time        `json:"created"`
-	Started  time.Time        `json:"started,omitzero"`
-	Ended    time.Time        `json:"ended,omitzero"`
-	Pages    int64            `json:"pages"`
-	Waiting  int64            `json:"waiting"`
-	Outcomes map[string]int64 `json:"outcomes,omitempty"` // by outcome, with the reason after a colon
+	ID        job.ID           `json:"id"`
+	Tenant    string           `json:"tenant,omitempty"`
+	Name      string           `json:"name"`
+	State     job.State        `json:"state"`
+	Reason    string           `json:"reason,omitempty"`
+	Success   bool             `json:"success"` // false for a job that has not ended
+	Delay     ask.Seconds      `json:"delay_seconds,omitempty" doc:"Minimum interval between requests to one host, set by set-pace; absent if there is none."`
+	CreatedAt time.Time        `json:"created_at"`
+	StartedAt time.Time        `json:"started_at,omitzero"`
+	EndedAt   time.Time        `json:"ended_at,omitzero"`
+	Pages     int64            `json:"pages"`
+	Waiting   int64            `json:"waiting"`
+	Outcomes  map[string]int64 `json:"outcomes,omitempty"` // by outcome, with the reason after a colon
 }
 
 // NewJob describes a job whose URLs were counted.
 func NewJob(j *store.Job, counts store.Counts) Job {
 	row := Job{
-		Job: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time),
-		MaxPages: j.MaxPages, PaceMS: j.Pace.Milliseconds(), Created: j.CreatedAt, Started: j.StartedAt, Ended: j.EndedAt,
+		ID: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time),
+		Delay: ask.Seconds(j.Pace), CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
 		Pages: counts.Pages(), Waiting: counts.Waiting, Outcomes: map[string]int64{},
 	}
 	for e, n := range counts.Ended {

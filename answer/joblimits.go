@@ -8,27 +8,35 @@ import (
 	"headway/store"
 )
 
-// JobLimit is a limit of a fleet job.
-type JobLimit struct {
-	Name      limit.Name  `json:"name"`
-	Layer     limit.Level `json:"layer"` // the layer that set it
-	Max       int64       `json:"max"`
-	Requested int64       `json:"requested,omitempty"` // by the job, if it requested one
-	Unit      string      `json:"unit,omitempty"`      // ms or bytes; empty for a count
-	Text      string      `json:"text"`                // for people
+// Ceiling is a limit in force.
+type Ceiling struct {
+	Limit     limit.Name  `json:"limit" doc:"The limit."`
+	Layer     limit.Level `json:"layer" doc:"The layer that set it."`
+	Max       float64     `json:"max" doc:"Its value, in unit."`
+	Requested float64     `json:"requested,omitempty" doc:"What the job requested, in unit; absent if it requested none."`
+	Unit      string      `json:"unit,omitempty" enum:"seconds,bytes" doc:"The unit of max and requested; absent for a count."`
+	Text      string      `json:"text" doc:"The same in words for people."`
+}
+
+// newCeiling shows a limit.
+func newCeiling(c limit.Ceiling) Ceiling {
+	shown := Ceiling{Limit: c.Limit, Layer: c.Layer, Text: c.String()}
+	shown.Max, shown.Unit = c.Limit.InUnits(c.Max)
+	shown.Requested, _ = c.Limit.InUnits(c.Requested)
+	return shown
 }
 
 // JobLimits are the limits of a fleet job, with warnings and errors about them. A job
 // that is not scheduled yet has the limits it requests.
 type JobLimits struct {
-	Limits   []JobLimit `json:"limits"`
-	Warnings []string   `json:"warnings"` // at 80 % and 95 % of a limit
-	Errors   []string   `json:"errors"`   // the limit that stopped it
+	Ceilings []Ceiling `json:"ceilings" doc:"The limits in force."`
+	Warnings []string  `json:"warnings" doc:"Limits that were nearly reached: at 80 and 95 %."`
+	Errors   []string  `json:"errors" doc:"The limit that stopped the job."`
 }
 
 // ReadJobLimits reads the limits of a job.
 func ReadJobLimits(ctx context.Context, st store.Notices, j *store.Job) (JobLimits, error) {
-	l := JobLimits{Limits: jobLimits(j.Limits()), Warnings: []string{}, Errors: []string{}}
+	l := JobLimits{Ceilings: jobLimits(j.Limits()), Warnings: []string{}, Errors: []string{}}
 	notices, err := st.Notices(ctx, j.ID)
 	if err != nil {
 		return l, err
@@ -46,16 +54,12 @@ func ReadJobLimits(ctx context.Context, st store.Notices, j *store.Job) (JobLimi
 }
 
 // jobLimits are the limits that belong to the crawl itself.
-func jobLimits(e limit.Effective) []JobLimit {
-	list := []JobLimit{}
+func jobLimits(e limit.Effective) []Ceiling {
+	list := []Ceiling{}
 	for _, c := range e.Ceilings() {
-		if c.Limit == limit.ConcurrentCrawls {
-			continue
+		if c.Limit != limit.ConcurrentCrawls {
+			list = append(list, newCeiling(c))
 		}
-		l := JobLimit{Name: c.Limit, Layer: c.Layer, Text: c.String()}
-		l.Max, l.Unit = c.Limit.InUnits(c.Max)
-		l.Requested, _ = c.Limit.InUnits(c.Requested)
-		list = append(list, l)
 	}
 	return list
 }
@@ -65,7 +69,7 @@ func jobLimits(e limit.Effective) []JobLimit {
 func SimulateLimits(around store.Surroundings, asked limit.Limits) JobLimits {
 	j := store.Job{MaxPages: asked.Pages, Layers: []limit.Layer{{Level: limit.Job, Limits: asked}}}
 	over := around.Admit(&j)
-	l := JobLimits{Limits: jobLimits(limit.Resolve(j.Layers...)), Warnings: []string{}, Errors: []string{}}
+	l := JobLimits{Ceilings: jobLimits(limit.Resolve(j.Layers...)), Warnings: []string{}, Errors: []string{}}
 	if over != nil {
 		l.Errors = append(l.Errors, over.Error())
 	}

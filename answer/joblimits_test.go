@@ -49,11 +49,11 @@ func TestReadJobLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hour := JobLimit{Name: limit.Time, Layer: limit.Job, Max: 3_600_000, Requested: 3_600_000, Unit: "ms", Text: "max_time 1h (job)"}
-	capped := JobLimit{Name: limit.Pages, Layer: limit.Safety, Max: 50, Requested: 100, Text: "max_pages 50 (safety; requested 100)"}
-	read("queued", JobLimits{[]JobLimit{{Name: limit.Pages, Layer: limit.Job, Max: 100, Requested: 100, Text: "max_pages 100 (job)"}, hour}, []string{}, []string{}})
+	hour := Ceiling{Limit: limit.Time, Layer: limit.Job, Max: 3600, Requested: 3600, Unit: "seconds", Text: "max_time 1h (job)"}
+	capped := Ceiling{Limit: limit.Pages, Layer: limit.Safety, Max: 50, Requested: 100, Text: "max_pages 50 (safety; requested 100)"}
+	read("queued", JobLimits{[]Ceiling{{Limit: limit.Pages, Layer: limit.Job, Max: 100, Requested: 100, Text: "max_pages 100 (job)"}, hour}, []string{}, []string{}})
 	admit()
-	read("running", JobLimits{[]JobLimit{capped, hour}, []string{}, []string{}})
+	read("running", JobLimits{[]Ceiling{capped, hour}, []string{}, []string{}})
 	for _, n := range []store.Notice{
 		{Job: id, At: now, Limit: limit.Pages, Max: 50, Percent: 80, Text: "near"},
 		{Job: id, At: now, Limit: limit.Pages, Max: 50, Percent: store.StoppedBy, Text: "met"},
@@ -63,10 +63,10 @@ func TestReadJobLimits(t *testing.T) {
 		}
 	}
 	set(job.Running, job.Partial)
-	read("stopped", JobLimits{[]JobLimit{capped, hour}, []string{"near"}, []string{"met"}})
+	read("stopped", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []string{"met"}})
 	set(job.Partial, job.Queued)
 	admit()
-	read("going on", JobLimits{[]JobLimit{capped, hour}, []string{"near"}, []string{}})
+	read("going on", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []string{}})
 	set(job.Running, job.Partial)
-	read("stopped by something else", JobLimits{[]JobLimit{capped, hour}, []string{"near"}, []string{}})
+	read("stopped by something else", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []string{}})
 }

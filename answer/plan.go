@@ -33,15 +33,15 @@ type Plan struct {
 	Ends     job.State `json:"ends"`     // expected end: complete, partial, blocked or failed
 	// SizeKnown says that sitemaps list all pages. Otherwise the numbers below are
 	// minimums.
-	SizeKnown bool       `json:"size_known"`
-	Pages     int64      `json:"pages"`
-	Requests  int64      `json:"requests"` // including robots.txt and sitemaps
-	Bytes     int64      `json:"bytes"`
-	Takes     ask.Millis `json:"takes_ms"`
-	Slowest   string     `json:"slowest,omitempty"` // the host that takes longest
+	SizeKnown bool        `json:"size_known"`
+	Pages     int64       `json:"pages"`
+	Requests  int64       `json:"requests"` // including robots.txt and sitemaps
+	Bytes     int64       `json:"bytes"`
+	Takes     ask.Seconds `json:"takes_seconds"`
+	Slowest   string      `json:"slowest,omitempty"` // the host that takes longest
 
 	StoppedBy string      `json:"stopped_by,omitempty"` // the limit that would stop it
-	Limits    []PlanLimit `json:"limits"`
+	Limits    []PlanLimit `json:"ceilings"`
 	Hosts     []PlanHost  `json:"hosts"`
 	Outside   int64       `json:"outside"` // URLs out of scope or excluded
 	Unknown   []string    `json:"unknown"` // what is not known before the crawl
@@ -51,8 +51,8 @@ type Plan struct {
 // PlanLimit is a limit and how much of it the crawl would need.
 type PlanLimit struct {
 	ask.Limit
-	Needs int64 `json:"needs"` // 0 if not known
-	Stops bool  `json:"stops"` // it would stop the crawl
+	Needs float64 `json:"needs"` // 0 if not known
+	Stops bool    `json:"stops"` // it would stop the crawl
 }
 
 // PlanHost is what was found about one host, and what crawling it takes.
@@ -76,35 +76,35 @@ type PlanHost struct {
 	Links      int   `json:"links"`      // pages in scope that the seed links to
 	Unlisted   int   `json:"unlisted"`   // of these, in no sitemap
 
-	Pace       ask.Millis `json:"pace_ms"`
-	Interval   ask.Millis `json:"interval_ms"` // on average, including the random part
-	Source     string     `json:"source"`      // base, crawl_delay, learned, operator
-	Remembered bool       `json:"remembered"`  // learned in an earlier crawl
-	HeldUntil  time.Time  `json:"held_until,omitzero"`
-	InFlight   int        `json:"in_flight"` // at most
-	Response   ask.Millis `json:"response_ms,omitempty"`
-	PageBytes  int64      `json:"page_bytes,omitempty"`
-	Looks      []PlanPage `json:"pages_asked,omitempty"`
-	Sent       int        `json:"sent"`
+	Pace       ask.Seconds `json:"pace_seconds"`
+	Interval   ask.Seconds `json:"interval_seconds"` // on average, including the random part
+	Source     string      `json:"source"`           // base, crawl_delay, learned, operator
+	Remembered bool        `json:"remembered"`       // learned in an earlier crawl
+	HeldUntil  time.Time   `json:"held_until,omitzero"`
+	InFlight   int         `json:"in_flight"` // at most
+	Response   ask.Seconds `json:"response_seconds,omitempty"`
+	PageBytes  int64       `json:"page_bytes,omitempty"`
+	Looks      []PlanPage  `json:"pages_asked,omitempty"`
+	Sent       int         `json:"sent"`
 
-	SizeKnown bool       `json:"size_known"`
-	Pages     int64      `json:"pages"`
-	Requests  int64      `json:"requests"`
-	Takes     ask.Millis `json:"takes_ms"`
+	SizeKnown bool        `json:"size_known"`
+	Pages     int64       `json:"pages"`
+	Requests  int64       `json:"requests"`
+	Takes     ask.Seconds `json:"takes_seconds"`
 }
 
 // PlanRobots is what robots.txt says.
 type PlanRobots struct {
-	Status     int        `json:"status,omitempty"`
-	Error      string     `json:"error,omitempty"`
-	Ignored    bool       `json:"ignored,omitempty"`
-	Seed       bool       `json:"seed_allowed"`
-	Reason     string     `json:"reason"`           // why the seed is allowed or not
-	Access     string     `json:"access,omitempty"` // rules, allow_all, …
-	Rule       string     `json:"rule,omitempty"`
-	Line       int        `json:"line,omitempty"`
-	CrawlDelay ask.Millis `json:"crawl_delay_ms,omitempty"`
-	Sitemaps   []string   `json:"sitemaps,omitempty"` // sitemaps it names
+	Status     int         `json:"status,omitempty"`
+	Error      string      `json:"error,omitempty"`
+	Ignored    bool        `json:"ignored,omitempty"`
+	Seed       bool        `json:"seed_allowed"`
+	Reason     string      `json:"reason"`           // why the seed is allowed or not
+	Access     string      `json:"access,omitempty"` // rules, allow_all, …
+	Rule       string      `json:"rule,omitempty"`
+	Line       int         `json:"line,omitempty"`
+	CrawlDelay ask.Seconds `json:"crawl_delay_seconds,omitempty"`
+	Sitemaps   []string    `json:"sitemaps,omitempty"` // sitemaps it names
 }
 
 // PlanSitemap is a sitemap that was read.
@@ -124,12 +124,12 @@ type PlanPrefix struct {
 
 // PlanPage is a page that was requested.
 type PlanPage struct {
-	URL     string     `json:"url"`
-	Outcome string     `json:"outcome"`
-	Status  int        `json:"status,omitempty"`
-	Detail  string     `json:"detail,omitempty"`
-	Took    ask.Millis `json:"took_ms"`
-	Bytes   int64      `json:"bytes"`
+	URL     string      `json:"url"`
+	Outcome string      `json:"outcome"`
+	Status  int         `json:"status,omitempty"`
+	Detail  string      `json:"detail,omitempty"`
+	Took    ask.Seconds `json:"took_seconds"`
+	Bytes   int64       `json:"bytes"`
 }
 
 // MakePlan builds the plan.
@@ -180,7 +180,7 @@ func (h *PlanHost) estimate() {
 	if !h.Robots.Ignored {
 		h.Requests++
 	}
-	h.Takes = ask.Millis(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
+	h.Takes = ask.Seconds(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
 }
 
 // requestsTake returns how long n requests to one host take: one interval each, or the
@@ -202,22 +202,22 @@ func requestsTake(n int64, interval, response time.Duration, inFlight int) time.
 
 // totalTime returns how long all hosts take in parallel, and which one takes longest. Hosts
 // of one domain are requested half an interval apart.
-func totalTime(hosts []PlanHost, workers int) (longest ask.Millis, slowest string) {
-	domains := map[string]ask.Millis{}
+func totalTime(hosts []PlanHost, workers int) (longest ask.Seconds, slowest string) {
+	domains := map[string]ask.Seconds{}
 	var work time.Duration
 	for i := range hosts {
 		h := &hosts[i]
 		if h.Takes > longest || slowest == "" && h.Requests > 0 {
 			longest, slowest = max(longest, h.Takes), h.Host
 		}
-		domains[h.Domain] += ask.Millis(time.Duration(h.Requests) * h.Pace.Duration() / 2)
+		domains[h.Domain] += ask.Seconds(time.Duration(h.Requests) * h.Pace.Duration() / 2)
 		work += time.Duration(h.Requests) * h.Response.Duration()
 	}
 	for _, d := range domains {
 		longest = max(longest, d)
 	}
 	if workers > 0 {
-		longest = max(longest, ask.Millis(work/time.Duration(workers)))
+		longest = max(longest, ask.Seconds(work/time.Duration(workers)))
 	}
 	return longest, slowest
 }
@@ -231,23 +231,23 @@ func (p *Plan) applyLimits(limits []ask.Limit) {
 		x := PlanLimit{Limit: l}
 		switch l.Name {
 		case "max_hosts":
-			x.Needs = int64(len(p.Hosts))
+			x.Needs = float64(len(p.Hosts))
 		case "max_pages":
-			x.Needs = p.Pages
+			x.Needs = float64(p.Pages)
 		case "max_requests":
-			x.Needs = p.Requests
+			x.Needs = float64(p.Requests)
 		case "max_bytes":
-			x.Needs = p.Bytes
+			x.Needs = float64(p.Bytes)
 		case "max_time":
-			x.Needs = p.Takes.Duration().Milliseconds()
+			x.Needs = p.Takes.Duration().Seconds()
 		case "max_pages_per_host":
 			for i := range p.Hosts {
-				x.Needs = max(x.Needs, p.Hosts[i].Pages)
+				x.Needs = max(x.Needs, float64(p.Hosts[i].Pages))
 			}
 		}
 		// URLs over the limit of their host are skipped; the crawl continues.
 		x.Stops = x.Needs > l.Max && l.Name != "max_pages_per_host"
-		if part := float64(l.Max) / float64(max(x.Needs, 1)); x.Stops && part < first && l.Name != "max_hosts" {
+		if part := l.Max / x.Needs; x.Stops && part < first && l.Name != "max_hosts" {
 			first, p.StoppedBy = part, l.Name
 		}
 		p.Limits = append(p.Limits, x)
@@ -257,19 +257,19 @@ func (p *Plan) applyLimits(limits []ask.Limit) {
 		p.Pages = int64(float64(p.Pages) * first)
 		p.Requests = int64(float64(p.Requests) * first)
 		p.Bytes = int64(float64(p.Bytes) * first)
-		p.Takes = ask.Millis(float64(p.Takes) * first)
+		p.Takes = ask.Seconds(float64(p.Takes) * first)
 	}
 }
 
 // dropHostsOverLimit drops the last hosts over the limit of hosts.
 func (p *Plan) dropHostsOverLimit(limits []ask.Limit) {
 	for _, l := range limits {
-		if l.Name != "max_hosts" || int64(len(p.Hosts)) <= l.Max {
+		if l.Name != "max_hosts" || float64(len(p.Hosts)) <= l.Max {
 			continue
 		}
 		p.StoppedBy = l.Name
-		for i := range p.Hosts[l.Max:] {
-			h := &p.Hosts[int(l.Max)+i]
+		for i := int(l.Max); i < len(p.Hosts); i++ {
+			h := &p.Hosts[i]
 			p.Pages -= h.Pages
 			p.Requests -= h.Requests
 			p.Bytes -= h.Pages * h.PageBytes
@@ -288,12 +288,12 @@ func (p *Plan) capHosts() {
 		p.Takes, p.Slowest = 0, ""
 		for i := range p.Hosts {
 			h := &p.Hosts[i]
-			if over := h.Pages - l.Max; over > 0 {
+			if over := h.Pages - int64(l.Max); over > 0 {
 				p.Pages -= over
 				p.Requests -= over
 				p.Bytes -= over * h.PageBytes
 				h.Pages, h.Requests = h.Pages-over, h.Requests-over
-				h.Takes = ask.Millis(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
+				h.Takes = ask.Seconds(requestsTake(h.Requests, h.Interval.Duration(), h.Response.Duration(), h.InFlight))
 			}
 		}
 		p.Takes, p.Slowest = totalTime(p.Hosts, 0)
@@ -397,23 +397,23 @@ func (p *Plan) sentence() string {
 	}
 	for _, l := range p.Limits {
 		if l.Name == p.StoppedBy {
-			add("%s %s would stop the crawl.", l.Name, limitText(l.Limit))
+			add("%s %s would stop the crawl.", l.Name, limitAmount(l.Max, l.Unit))
 		} else if !p.SizeKnown && l.Name == "max_pages" && p.StoppedBy == "" {
-			add("At most %s (max_pages).", pages(l.Max))
+			add("At most %s (max_pages).", pages(int64(l.Max)))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// limitText formats a limit with its unit.
-func limitText(l ask.Limit) string {
-	switch l.Unit {
-	case "ms":
-		return short(time.Duration(l.Max) * time.Millisecond)
+// limitAmount formats an amount of a limit with its unit.
+func limitAmount(n float64, unit string) string {
+	switch unit {
+	case "seconds":
+		return short(ask.FromSeconds(n).Duration())
 	case "bytes":
-		return thousands(l.Max) + " bytes"
+		return thousands(int64(n)) + " bytes"
 	default:
-		return thousands(l.Max)
+		return thousands(int64(n))
 	}
 }
 

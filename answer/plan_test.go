@@ -35,17 +35,17 @@ func TestRequestsTake(t *testing.T) {
 }
 
 // listed is a host with a sitemap.
-func listed(name string, pages int64, pace ask.Millis) PlanHost {
+func listed(name string, pages int64, pace ask.Seconds) PlanHost {
 	return PlanHost{
 		Host: "https://" + name, Domain: name, Listed: pages, Pages: pages, Pace: pace, Interval: pace, Source: "base", InFlight: 2, PageBytes: 1000,
-		Response: 10 * ask.Millis(time.Millisecond), Sent: 4,
+		Response: 10 * ask.Seconds(time.Millisecond), Sent: 4,
 		Sitemaps: []PlanSitemap{{Form: "urlset", Entries: int(pages)}},
 	}
 }
 
 func TestMakePlan(t *testing.T) {
-	const second = ask.Millis(time.Second)
-	limits := func(name string, most int64) []ask.Limit { return []ask.Limit{{Name: name, Layer: "job", Max: most}} }
+	const second = ask.Seconds(time.Second)
+	limits := func(name string, most float64) []ask.Limit { return []ask.Limit{{Name: name, Layer: "job", Max: most}} }
 	for name, tc := range map[string]struct {
 		facts    PlanFacts
 		ends     job.State
@@ -82,7 +82,7 @@ func TestMakePlan(t *testing.T) {
 			ends:  job.Partial, pages: 100, requests: 100, takes: 100 * time.Second, known: true, stopped: "max_pages", says: "max_pages 100 would stop the crawl.",
 		},
 		"a time limit": {
-			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 1000, second)}, Limits: []ask.Limit{{Name: "max_time", Max: 60_000, Unit: "ms"}, {Name: "max_pages", Max: 500}}},
+			facts: PlanFacts{Hosts: []PlanHost{listed("a.example", 1000, second)}, Limits: []ask.Limit{{Name: "max_time", Max: 60, Unit: "seconds"}, {Name: "max_pages", Max: 500}}},
 			ends:  job.Partial, pages: 59, requests: 60, takes: time.Minute, known: true, stopped: "max_time", says: "max_time 60 s would stop the crawl.",
 		},
 		"enough of everything": {

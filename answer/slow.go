@@ -40,10 +40,10 @@ type SlowFacts struct {
 
 // Slow is where the time of a crawl went, and what would help.
 type Slow struct {
-	Running  bool       `json:"running"`
-	State    string     `json:"state"`
-	Elapsed  ask.Millis `json:"elapsed_ms"` // running time: of this run while it runs, else of all runs as far as known
-	Sentence string     `json:"sentence"`   // the explanation in one sentence
+	Running  bool        `json:"running"`
+	State    string      `json:"state"`
+	Elapsed  ask.Seconds `json:"elapsed_seconds"` // running time: of this run while it runs, else of all runs as far as known
+	Sentence string      `json:"sentence"`        // the explanation in one sentence
 	// These three are those of the verdict that applies: that of now, if it differs
 	// from the one so far.
 	MoreWorkers bool        `json:"more_workers_would_help"`
@@ -55,9 +55,9 @@ type Slow struct {
 	Layers      []ask.Layer `json:"layers,omitempty"`  // the layers that work waited for
 	Slowest     []Host      `json:"slowest,omitempty"` // the hosts with the longest pace
 	Left        *Left       `json:"left,omitempty"`
-	Paused      int         `json:"paused,omitempty"`  // number of inspected hosts with work that are paused by an operator
-	Tail        ask.Millis  `json:"tail_ms,omitempty"` // how long only one host was left at the end
-	Notes       []string    `json:"notes,omitempty"`   // remarks that the numbers do not show
+	Paused      int         `json:"paused,omitempty"`       // number of inspected hosts with work that are paused by an operator
+	Tail        ask.Seconds `json:"tail_seconds,omitempty"` // how long only one host was left at the end
+	Notes       []string    `json:"notes,omitempty"`        // remarks that the numbers do not show
 }
 
 // Verdict is what took most of the time and what that means.
@@ -75,16 +75,16 @@ type Verdict struct {
 // Left is the remaining work: the crawl cannot end before its slowest
 // host is done.
 type Left struct {
-	Hosts     int        `json:"hosts"`               // number of hosts with pending URLs
-	URLs      int64      `json:"urls"`                // number of pending URLs
-	Host      string     `json:"host"`                // the host that takes longest
-	Waiting   int64      `json:"waiting"`             // pending URLs of that host, without those known to be disallowed by robots.txt
-	Forbidden int64      `json:"forbidden,omitempty"` // pending URLs of that host that robots.txt disallows; they take no time
-	Unsure    bool       `json:"unsure,omitempty"`    // robots.txt may disallow more of them, so at_least_ms is not a lower bound
-	Pace      ask.Millis `json:"pace_ms"`             // pace of that host
-	AtLeast   ask.Millis `json:"at_least_ms"`         // time for these URLs at that pace; an estimate if unsure is true
-	Limit     string     `json:"limit,omitempty"`     // the limit that will stop the crawl before that
-	Rest      int64      `json:"rest,omitempty"`      // what is left of that limit; milliseconds for a duration
+	Hosts     int         `json:"hosts"`               // number of hosts with pending URLs
+	URLs      int64       `json:"urls"`                // number of pending URLs
+	Host      string      `json:"host"`                // the host that takes longest
+	Waiting   int64       `json:"waiting"`             // pending URLs of that host, without those known to be disallowed by robots.txt
+	Forbidden int64       `json:"forbidden,omitempty"` // pending URLs of that host that robots.txt disallows; they take no time
+	Unsure    bool        `json:"unsure,omitempty"`    // robots.txt may disallow more of them, so at_least_seconds is not a lower bound
+	Pace      ask.Seconds `json:"pace_seconds"`        // pace of that host
+	AtLeast   ask.Seconds `json:"at_least_seconds"`    // time for these URLs at that pace; an estimate if unsure is true
+	Limit     string      `json:"limit,omitempty"`     // the limit that will stop the crawl before that
+	Rest      float64     `json:"rest,omitempty"`      // what is left of that limit: pages, requests or seconds
 }
 
 // maxSlowest is how many hosts an answer lists.
@@ -92,7 +92,7 @@ const maxSlowest = 5
 
 // ExplainSlow builds the answer.
 func ExplainSlow(f SlowFacts) Slow {
-	s := Slow{Running: f.Running, State: f.State, Elapsed: ask.Millis(f.Elapsed), Tail: ask.Millis(f.Tail), Parts: parts(f.Spent)}
+	s := Slow{Running: f.Running, State: f.State, Elapsed: ask.Seconds(f.Elapsed), Tail: ask.Seconds(f.Tail), Parts: parts(f.Spent)}
 	s.SoFar = f.verdict(s.Parts)
 	counts := s.SoFar
 	if f.Running {
@@ -138,7 +138,7 @@ func SlowRunning(before, now *ask.Status, hosts []Host) SlowFacts {
 	for i := range f.Lately {
 		l := &f.Lately[i]
 		if before == nil {
-			l.Spent = ask.Millis(time.Duration(l.Hosts) * time.Second) // the hosts that are in this state now
+			l.Spent = ask.Seconds(time.Duration(l.Hosts) * time.Second) // the hosts that are in this state now
 			continue
 		}
 		for _, b := range before.Shares {
@@ -159,9 +159,9 @@ func SlowStored(j store.Job, waiting int64, points []store.Point, hosts []Host) 
 		whole = whole.Then(p)
 	}
 	f.Elapsed = whole.Ran
-	f.Spent = append(f.Spent, ask.Share{State: Fetching, Spent: ask.Millis(whole.Fetching)})
+	f.Spent = append(f.Spent, ask.Share{State: Fetching, Spent: ask.Seconds(whole.Fetching)})
 	for _, w := range visit.Waits {
-		f.Spent = append(f.Spent, ask.Share{State: string(w), Spent: ask.Millis(whole.Waits[w])})
+		f.Spent = append(f.Spent, ask.Share{State: string(w), Spent: ask.Seconds(whole.Waits[w])})
 	}
 	f.Tail = tail(points)
 	return f
@@ -189,7 +189,7 @@ func tail(points []store.Point) time.Duration {
 
 // parts completes the shares and sorts the largest first.
 func parts(shares []ask.Share) []ask.Share {
-	var total ask.Millis
+	var total ask.Seconds
 	for _, s := range shares {
 		total += s.Spent
 	}
@@ -271,7 +271,7 @@ var slowRules = map[string]slowRule{
 	},
 	string(visit.WaitAddressInterval): {
 		meaning: "hosts at the same IP address taking turns", own: true, setting: "pace.address_ranges",
-		change: "removing the address from pace.address_ranges, if you own the server",
+		change: "setting pace.address_ranges to blocks without the address, if you own the server",
 	},
 	string(visit.WaitRobots): {
 		meaning: "robots.txt not fetched yet", own: true,
@@ -398,15 +398,15 @@ func nearestLimit(f *SlowFacts) (change, setting string, own bool) {
 			rate = l
 			continue
 		}
-		if part := float64(l.Used) / float64(l.Max); part > most {
+		if part := l.Used / l.Max; part > most {
 			nearest, most = l, part
 		}
 	}
 	switch {
 	case rate.Name != "" && most < 1:
-		return fmt.Sprintf("a higher %s: %d per second for all jobs of the tenant (%s)", rate.Name, rate.Max, rate.Layer), rate.Name, false
+		return fmt.Sprintf("a higher %s: %.0f per second for all jobs of the tenant (%s)", rate.Name, rate.Max, rate.Layer), rate.Name, false
 	case nearest.Name != "":
-		return fmt.Sprintf("a higher %s: %d of %d used", nearest.Name, nearest.Used, nearest.Max), nearest.Name, false
+		return fmt.Sprintf("a higher %s: %s of %s used", nearest.Name, limitAmount(nearest.Used, nearest.Unit), limitAmount(nearest.Max, nearest.Unit)), nearest.Name, false
 	case f.Reason != "":
 		return "a higher limit: " + f.Reason, "", false
 	}
@@ -430,7 +430,7 @@ func (f *SlowFacts) left() *Left {
 		l.Hosts++
 		forbidden := f.Forbidden[h.Host.Host]
 		waiting := max(h.Waiting-forbidden.URLs, 0)
-		if takes := ask.Millis(float64(waiting) * float64(h.Pace) * jitter); takes > l.AtLeast || l.Host == "" {
+		if takes := ask.Seconds(float64(waiting) * float64(h.Pace) * jitter); takes > l.AtLeast || l.Host == "" {
 			l.Host, l.Waiting, l.Pace, l.AtLeast, l.Forbidden, l.Unsure = h.Host.Host, waiting, h.Pace, takes, forbidden.URLs, !forbidden.All
 		}
 	}
@@ -447,15 +447,15 @@ func (f *SlowFacts) limited(l *Left) {
 		rest := max(c.Max-c.Used, 0)
 		switch {
 		case c.Max <= 0:
-		case c.Name == string(limit.Pages) && rest < l.URLs, c.Name == string(limit.Requests) && rest < l.URLs && l.Limit == "":
+		case c.Name == string(limit.Pages) && rest < float64(l.URLs), c.Name == string(limit.Requests) && rest < float64(l.URLs) && l.Limit == "":
 			l.Limit, l.Rest = c.Name, rest
 			if l.Hosts == 1 {
-				l.AtLeast = min(l.AtLeast, ask.Millis(float64(rest)*float64(l.Pace)*jitter))
+				l.AtLeast = min(l.AtLeast, ask.Seconds(rest*float64(l.Pace)*jitter))
 			} else {
 				l.AtLeast = 0 // it is not known which hosts these are
 			}
-		case c.Name == string(limit.Time) && time.Duration(rest)*time.Millisecond < l.AtLeast.Duration():
-			l.Limit, l.Rest, l.AtLeast = c.Name, rest, ask.Millis(time.Duration(rest)*time.Millisecond)
+		case c.Name == string(limit.Time) && ask.FromSeconds(rest) < l.AtLeast:
+			l.Limit, l.Rest, l.AtLeast = c.Name, rest, ask.FromSeconds(rest)
 		}
 	}
 }
@@ -506,9 +506,9 @@ func (s *Slow) sentence(counts Verdict) string {
 	switch l := s.Left; {
 	case l == nil || !s.Running:
 	case l.Limit == string(limit.Time):
-		add("%s will stop the crawl in %s, with %s left.", l.Limit, short(time.Duration(l.Rest)*time.Millisecond), urls(l.URLs))
+		add("%s will stop the crawl in %s, with %s left.", l.Limit, short(ask.FromSeconds(l.Rest).Duration()), urls(l.URLs))
 	case l.Limit != "":
-		after := fmt.Sprintf("after %d more", l.Rest)
+		after := fmt.Sprintf("after %.0f more", l.Rest)
 		if l.AtLeast > 0 {
 			after += fmt.Sprintf(", in about %s", short(l.AtLeast.Duration()))
 		}

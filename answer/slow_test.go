@@ -12,7 +12,7 @@ import (
 	"headway/visit"
 )
 
-const slowSecond = ask.Millis(time.Second)
+const slowSecond = ask.Seconds(time.Second)
 
 // TestSlowRules checks that each state has a rule, and that more workers help in only
 // one of them.
@@ -39,12 +39,12 @@ func TestSlowRules(t *testing.T) {
 	}
 }
 
-func slowHost(name, source string, pace ask.Millis, waiting int64) Host {
+func slowHost(name, source string, pace ask.Seconds, waiting int64) Host {
 	return Host{Host: ask.Host{Host: name, Source: source, Pace: pace}, Waiting: waiting}
 }
 
 func TestExplainSlow(t *testing.T) {
-	share := func(w visit.Wait, hosts int, spent ask.Millis) ask.Share {
+	share := func(w visit.Wait, hosts int, spent ask.Seconds) ask.Share {
 		return ask.Share{State: string(w), Hosts: hosts, Spent: spent}
 	}
 	for name, tc := range map[string]struct {
@@ -214,11 +214,11 @@ func TestSlowCountsPaused(t *testing.T) {
 func TestSlowLimits(t *testing.T) {
 	host := func(name string, waiting int64) Host {
 		h := Host{Waiting: waiting}
-		h.Host.Host, h.Pace = name, ask.Millis(time.Second)
+		h.Host.Host, h.Pace = name, ask.Seconds(time.Second)
 		return h
 	}
 	pages := ask.Limit{Name: "max_pages", Layer: "job", Max: 200, Used: 190}
-	span := ask.Limit{Name: "max_time", Layer: "job", Max: 3_600_000, Used: 3_540_000, Unit: "ms"}
+	span := ask.Limit{Name: "max_time", Layer: "job", Max: 3600, Used: 3540, Unit: "seconds"}
 	for name, tc := range map[string]struct {
 		limits []ask.Limit
 		hosts  []Host

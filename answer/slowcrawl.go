@@ -62,7 +62,7 @@ func (c *Crawl) slow(ctx context.Context) (SlowFacts, error) {
 	if facts.Limits = PlanLimits(c.Job.Limits()); err == nil {
 		for i := range facts.Limits {
 			if l := &facts.Limits[i]; l.Name == string(limit.Pages) {
-				l.Used = counts.Pages()
+				l.Used = float64(counts.Pages())
 			}
 		}
 	}

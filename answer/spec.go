@@ -32,10 +32,13 @@ type CrawlSpec struct {
 	Preset     string   `json:"preset"`
 	Limits     []string `json:"limits,omitempty"` // for people
 
-	Ceilings     []Ceiling `json:"ceilings,omitempty"`
-	Sitemaps     string    `json:"sitemaps,omitempty"`
-	IgnoreRobots bool      `json:"ignore_robots,omitempty"` // for owned hosts
-	MaxWaiting   int64     `json:"max_waiting,omitempty"`   // more pending URLs than this are deferred
+	Ceilings     []SpecCeiling `json:"ceilings,omitempty"`
+	Sitemaps     string        `json:"sitemaps,omitempty"`
+	Content      []string      `json:"content,omitempty"`       // forms of the main text that are kept
+	Extract      string        `json:"extract,omitempty"`       // the rules for fields, as they name themselves
+	Links        bool          `json:"links,omitempty"`         // every link of every page is kept
+	IgnoreRobots bool          `json:"ignore_robots,omitempty"` // for owned hosts
+	MaxWaiting   int64         `json:"max_waiting,omitempty"`   // more pending URLs than this are deferred
 
 	Purpose string `json:"purpose,omitempty"` // the command, if it is not crawl
 
@@ -54,8 +57,8 @@ type CrawlSpec struct {
 	AllowPrivate []string          `json:"allow_private,omitempty"`
 }
 
-// Ceiling is a limit in force.
-type Ceiling struct {
+// SpecCeiling is a stored limit; [Ceiling] is how it is shown.
+type SpecCeiling struct {
 	Limit limit.Name  `json:"limit"`
 	Layer limit.Level `json:"layer"`
 	Max   int64       `json:"max"` // durations in nanoseconds
@@ -82,7 +85,7 @@ func (a *CrawlSpec) SetLimits(e limit.Effective) {
 	a.Limits, a.Ceilings = nil, nil
 	for _, c := range e.Ceilings() {
 		a.Limits = append(a.Limits, c.String())
-		a.Ceilings = append(a.Ceilings, Ceiling{Limit: c.Limit, Layer: c.Layer, Max: c.Max, Text: c.String()})
+		a.Ceilings = append(a.Ceilings, SpecCeiling{Limit: c.Limit, Layer: c.Layer, Max: c.Max, Text: c.String()})
 	}
 }
 
@@ -105,13 +108,13 @@ func ReadCrawlSpec(text []byte) (CrawlSpec, error) {
 func (a *CrawlSpec) agent() string { return cmp.Or(a.Token, "headway") }
 
 // limit returns the limit with a name; 0 if there is none.
-func (a *CrawlSpec) limit(n limit.Name) Ceiling {
+func (a *CrawlSpec) limit(n limit.Name) SpecCeiling {
 	for _, c := range a.Ceilings {
 		if c.Limit == n {
 			return c
 		}
 	}
-	return Ceiling{Limit: n}
+	return SpecCeiling{Limit: n}
 }
 
 // patience is how long the crawl waits for a host.

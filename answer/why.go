@@ -59,16 +59,16 @@ type Why struct {
 	SeenAt  time.Time     `json:"seen_at,omitzero"`
 	EndedAt time.Time     `json:"ended_at,omitzero"`
 
-	Found    *Discovery       `json:"found,omitempty"`
-	Scope    *ScopeVerdict    `json:"scope,omitempty"`
-	Robots   *RobotsExcerpt   `json:"robots,omitempty"`
-	Budget   *Ceiling         `json:"budget,omitempty"` // the limit that decided
-	Attempts []Attempt        `json:"attempts,omitempty"`
-	Evidence []visit.Evidence `json:"evidence,omitempty"`
-	Wait     *Waiting         `json:"wait,omitempty"`
-	Now      *Recheck         `json:"would_it_pass_now,omitempty"`
-	Near     []NearURL        `json:"near,omitempty"`
-	Story    []string         `json:"story"` // the same in plain sentences
+	Found    *Discovery     `json:"found,omitempty"`
+	Scope    *ScopeVerdict  `json:"scope,omitempty"`
+	Robots   *RobotsExcerpt `json:"robots,omitempty"`
+	Budget   *Ceiling       `json:"budget,omitempty"` // the limit that decided
+	Attempts []Attempt      `json:"attempts,omitempty"`
+	Evidence []Evidence     `json:"evidence,omitempty"`
+	Wait     *Waiting       `json:"wait,omitempty"`
+	Now      *Recheck       `json:"would_it_pass_now,omitempty"`
+	Near     []NearURL      `json:"near,omitempty"`
+	Story    []string       `json:"story"` // the same in plain sentences
 }
 
 // WhyCrawl is the crawl that was queried.
@@ -115,7 +115,7 @@ type ScopeVerdict struct {
 // Attempt is one request for the URL.
 type Attempt struct {
 	N           int           `json:"n"` // counted over the stored attempts
-	Sent        time.Time     `json:"sent,omitzero"`
+	Sent        time.Time     `json:"sent_at,omitzero"`
 	Outcome     visit.Outcome `json:"outcome"`
 	Reason      visit.Reason  `json:"reason,omitempty"`
 	Status      int           `json:"status,omitempty"`
@@ -126,24 +126,24 @@ type Attempt struct {
 	Remote      string        `json:"remote,omitempty"`
 	Protocol    string        `json:"protocol,omitempty"`
 	Bytes       int64         `json:"bytes,omitempty"`
-	DNS         ask.Millis    `json:"dns_ms"`
-	Connect     ask.Millis    `json:"connect_ms"`
-	TLS         ask.Millis    `json:"tls_ms"`
-	FirstByte   ask.Millis    `json:"first_byte_ms"`
-	Total       ask.Millis    `json:"total_ms"`
+	DNS         ask.Seconds   `json:"dns_seconds"`
+	Connect     ask.Seconds   `json:"connect_seconds"`
+	TLS         ask.Seconds   `json:"tls_seconds"`
+	FirstByte   ask.Seconds   `json:"first_byte_seconds"`
+	Total       ask.Seconds   `json:"total_seconds"`
 	Reused      bool          `json:"reused_connection,omitempty"`
 }
 
 // Waiting is what a pending URL waits for.
 type Waiting struct {
-	Reason   visit.Wait `json:"reason"`
-	Until    time.Time  `json:"until,omitzero"`  // next request to its host, if a time ends the wait
-	Where    ask.Place  `json:"where,omitempty"` // if a crawl runs
-	InFlight ask.Millis `json:"in_flight_ms,omitempty"`
-	Live     bool       `json:"live"` // from the running crawl; otherwise derived from the store
-	Note     string     `json:"note,omitempty"`
-	Host     *ask.Host  `json:"host,omitempty"`
-	Paused   bool       `json:"paused,omitempty"` // an operator has paused the host
+	Reason   visit.Wait  `json:"reason"`
+	Until    time.Time   `json:"until,omitzero"`  // next request to its host, if a time ends the wait
+	Where    ask.Place   `json:"where,omitempty"` // if a crawl runs
+	InFlight ask.Seconds `json:"in_flight_seconds,omitempty"`
+	Live     bool        `json:"live"` // from the running crawl; otherwise derived from the store
+	Note     string      `json:"note,omitempty"`
+	Host     *ask.Host   `json:"host,omitempty"`
+	Paused   bool        `json:"paused,omitempty"` // an operator has paused the host
 
 	// Ahead is the number of URLs of its host that come before it, as far as counted:
 	// see Least. Turn estimates when it is fetched: one pace for each. Both are absent if
@@ -234,12 +234,12 @@ func (x *explainer) seen(ctx context.Context) error {
 		w.Attempts = append(w.Attempts, attempt(&e.Attempts[i]))
 	}
 	if v := e.Visit; v != nil {
-		w.Evidence = v.Evidence
+		w.Evidence = evidenceOf(v.Evidence)
 		if !v.Timing.Sent.IsZero() || v.Answer.Status != 0 || v.Outcome == visit.Failed && v.Reason != visit.Quarantined {
 			w.Attempts = append(w.Attempts, attempt(v))
 		}
 	} else if n := len(e.Attempts); n > 0 {
-		w.Evidence = e.Attempts[n-1].Evidence
+		w.Evidence = evidenceOf(e.Attempts[n-1].Evidence)
 	}
 	for i := range w.Attempts {
 		w.Attempts[i].N = i + 1
@@ -311,8 +311,8 @@ func attempt(v *visit.Visit) Attempt {
 	a := Attempt{
 		Sent: v.Timing.Sent, Outcome: v.Outcome, Reason: v.Reason, Status: v.Answer.Status, Detail: v.Detail,
 		ContentType: v.Answer.ContentType, RetryAfter: v.Answer.RetryAfter, Remote: v.Answer.Remote, Protocol: v.Answer.Protocol, Bytes: v.Answer.WireBytes,
-		DNS: ask.Millis(v.Timing.DNS), Connect: ask.Millis(v.Timing.Connect), TLS: ask.Millis(v.Timing.TLS), FirstByte: ask.Millis(v.Timing.FirstByte),
-		Total: ask.Millis(v.Timing.Total), Reused: v.Timing.Reused,
+		DNS: ask.Seconds(v.Timing.DNS), Connect: ask.Seconds(v.Timing.Connect), TLS: ask.Seconds(v.Timing.TLS), FirstByte: ask.Seconds(v.Timing.FirstByte),
+		Total: ask.Seconds(v.Timing.Total), Reused: v.Timing.Reused,
 	}
 	if !v.Answer.Location.IsZero() {
 		a.Location = visit.Redact(v.Answer.Location)

@@ -190,7 +190,7 @@ func TestWhyShowsDiscoveryAndResponse(t *testing.T) {
 	if diff := cmp.Diff(want, w.Found.Chain); diff != "" {
 		t.Error(diff)
 	}
-	if len(w.Attempts) != 1 || w.Attempts[0].Status != 404 || w.Attempts[0].Total != ask.Millis(40*time.Millisecond) {
+	if len(w.Attempts) != 1 || w.Attempts[0].Status != 404 || w.Attempts[0].Total != ask.Seconds(40*time.Millisecond) {
 		t.Errorf("attempts %+v", w.Attempts)
 	}
 	if w.Now.Pass != Passes || w.Scope == nil || !w.Scope.In {
@@ -477,15 +477,15 @@ func TestWhyEstimatesTurn(t *testing.T) {
 		told   string
 		untold bool
 	}{
-		"the first": {url: "http://a.example/0", host: ask.Host{Pace: ask.Millis(2 * time.Second)}, turn: time.Second, told: "It is next in the queue of its host."},
+		"the first": {url: "http://a.example/0", host: ask.Host{Pace: ask.Seconds(2 * time.Second)}, turn: time.Second, told: "It is next in the queue of its host."},
 		"in the middle": {
-			url: "http://a.example/7", host: ask.Host{Pace: ask.Millis(2 * time.Second)}, ahead: 7, turn: 15 * time.Second,
+			url: "http://a.example/7", host: ask.Host{Pace: ask.Seconds(2 * time.Second)}, ahead: 7, turn: 15 * time.Second,
 			told: "In the queue of its host 7 URLs are before it, so its turn comes in 15s (estimate: 2s per URL).",
 		},
-		"deeper ones go later": {url: "http://a.example/deep", host: ask.Host{Pace: ask.Millis(time.Second)}, ahead: 20, turn: 21 * time.Second, told: "20 URLs are before it"},
-		"paused":               {url: "http://a.example/7", host: ask.Host{Pace: ask.Millis(time.Second), Paused: true}, untold: true},
+		"deeper ones go later": {url: "http://a.example/deep", host: ask.Host{Pace: ask.Seconds(time.Second)}, ahead: 20, turn: 21 * time.Second, told: "20 URLs are before it"},
+		"paused":               {url: "http://a.example/7", host: ask.Host{Pace: ask.Seconds(time.Second), Paused: true}, untold: true},
 		"no pace":              {url: "http://a.example/7", untold: true},
-		"in flight":            {url: "http://a.example/7", where: ask.PlaceInFlight, host: ask.Host{Pace: ask.Millis(time.Second)}, untold: true},
+		"in flight":            {url: "http://a.example/7", where: ask.PlaceInFlight, host: ask.Host{Pace: ask.Seconds(time.Second)}, untold: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := whyStore(t)

@@ -197,7 +197,7 @@ func (x *explainer) passRobots(ctx context.Context) (PassCheck, error) {
 // passLimits checks whether a limit is used up.
 func (x *explainer) passLimits(ctx context.Context) (PassCheck, error) {
 	c := PassCheck{Gate: "limits", Pass: Passes, Rule: "no limit is reached"}
-	stop := func(l Ceiling, used int64, r visit.Reason) {
+	stop := func(l SpecCeiling, used int64, r visit.Reason) {
 		c.Pass, c.Reason, c.Rule = Stopped, r, fmt.Sprintf("%s, %d used", l.Text, used)
 	}
 	counts, err := x.Store.Counts(ctx, x.Job.ID)

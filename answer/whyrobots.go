@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"headway/ask"
 	"headway/robots"
 	"headway/store"
 	"headway/visit"
@@ -22,18 +23,18 @@ const (
 
 // RobotsExcerpt is the robots.txt that was used, and its deciding line.
 type RobotsExcerpt struct {
-	URL          string           `json:"url"`
-	Allowed      bool             `json:"allowed"`
-	Reason       string           `json:"reason"` // see package robots
-	Rule         string           `json:"rule,omitempty"`
-	Line         int              `json:"line,omitempty"`
-	Group        string           `json:"group,omitempty"`
-	CrawlDelayMS int64            `json:"crawl_delay_ms,omitempty"` // of the group
-	SHA256       string           `json:"sha256,omitempty"`
-	FetchedAt    time.Time        `json:"fetched_at,omitzero"`
-	Confidence   visit.Confidence `json:"confidence,omitempty"`
-	At           time.Time        `json:"decided_at,omitzero"`
-	Lines        []ExcerptLine    `json:"lines,omitempty"`
+	URL        string           `json:"url"`
+	Allowed    bool             `json:"allowed"`
+	Reason     string           `json:"reason"` // see package robots
+	Rule       string           `json:"rule,omitempty"`
+	Line       int              `json:"line,omitempty"`
+	Group      string           `json:"group,omitempty"`
+	CrawlDelay ask.Seconds      `json:"crawl_delay_seconds,omitempty"` // of the group
+	SHA256     string           `json:"sha256,omitempty"`
+	FetchedAt  time.Time        `json:"fetched_at,omitzero"`
+	Confidence visit.Confidence `json:"confidence,omitempty"`
+	At         time.Time        `json:"decided_at,omitzero"`
+	Lines      []ExcerptLine    `json:"lines,omitempty"`
 }
 
 // ExcerptLine is a line of a robots.txt.
@@ -51,7 +52,7 @@ func (x *explainer) excerpt(ctx context.Context) error {
 			continue
 		}
 		r := &RobotsExcerpt{
-			URL: x.URL.Host() + "/robots.txt", Allowed: e.Kind == visit.RobotsAllowed, Reason: e.Note, Rule: e.Rule, Line: e.Line, Group: e.Group, CrawlDelayMS: e.CrawlDelayMS,
+			URL: x.URL.Host() + "/robots.txt", Allowed: e.Kind == visit.RobotsAllowed, Reason: e.Note, Rule: e.Rule, Line: e.Line, Group: e.Group, CrawlDelay: e.CrawlDelay,
 			SHA256: e.Source, FetchedAt: e.SourceAt, Confidence: e.Confidence, At: e.At,
 		}
 		x.why.Robots = r

@@ -160,7 +160,8 @@ func (x *explainer) budget(n limit.Name) string {
 	if c.Max == 0 {
 		return string(n)
 	}
-	x.why.Budget = &c
+	x.why.Budget = &Ceiling{Limit: c.Limit, Layer: c.Layer, Text: c.Text}
+	x.why.Budget.Max, x.why.Budget.Unit = n.InUnits(c.Max)
 	return c.Text
 }
 

@@ -140,8 +140,8 @@ func (x *explainer) storyRobots(say func(string, ...any)) {
 	case r.Allowed:
 		say("robots.txt: %s.", strings.ReplaceAll(r.Reason, "_", " "))
 	}
-	if r.CrawlDelayMS > 0 {
-		say("robots.txt sets a Crawl-delay of %s.", short(time.Duration(r.CrawlDelayMS)*time.Millisecond))
+	if r.CrawlDelay > 0 {
+		say("robots.txt sets a Crawl-delay of %s.", short(r.CrawlDelay.Duration()))
 	}
 }
 
@@ -186,7 +186,7 @@ func timingWords(a *Attempt) string {
 	var parts []string
 	for _, p := range []struct {
 		name string
-		d    ask.Millis
+		d    ask.Seconds
 	}{{"dns", a.DNS}, {"connect", a.Connect}, {"tls", a.TLS}, {"first byte", a.FirstByte}, {"total", a.Total}} {
 		if p.d > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", p.name, roundMillis(p.d.Duration())))

@@ -88,9 +88,9 @@ func TestFleetAll(t *testing.T) {
 		status := func(fetching, pace time.Duration, slow string) ask.Answer {
 			return ask.Answer{Status: &ask.Status{
 				Hosts: 2, InFlight: 1, Workers: 10,
-				Shares:  []ask.Share{{State: "fetching", Hosts: 1, Spent: ask.Millis(fetching), Part: 1}, {State: "pace", Hosts: 1, Spent: ask.Millis(pace)}},
-				Layers:  []ask.Layer{{Name: "workers", Limit: 10, Use: 1, Waited: ask.Millis(time.Second)}},
-				Slowest: []ask.Host{{Host: slow, Pace: ask.Millis(pace)}},
+				Shares:  []ask.Share{{State: "fetching", Hosts: 1, Spent: ask.Seconds(fetching), Part: 1}, {State: "pace", Hosts: 1, Spent: ask.Seconds(pace)}},
+				Layers:  []ask.Layer{{Name: "workers", Limit: 10, Use: 1, Waited: ask.Seconds(time.Second)}},
+				Slowest: []ask.Host{{Host: slow, Pace: ask.Seconds(pace)}},
 			}}
 		}
 		one, two := status(time.Second, 2*time.Second, "a"), status(4*time.Second, 3*time.Second, "b")

@@ -19,22 +19,22 @@ type Host struct {
 	Queued   int       `json:"queued"`          // queued URLs in memory
 	More     bool      `json:"more,omitempty"`  // whether more are in the store
 
-	Pace       Millis `json:"pace_ms"`                  // the current interval between requests
-	Source     string `json:"source"`                   // what sets the pace: base, crawl_delay, learned, operator
-	Base       Millis `json:"base_ms"`                  // the configured interval, before any adjustment
-	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"` // Crawl-delay in robots.txt
-	Learned    Millis `json:"learned_ms,omitempty"`     // interval learned from the responses of the host
-	Floor      Millis `json:"floor_ms,omitempty"`       // an interval known to be too short
-	Asked      Millis `json:"asked_ms,omitempty"`       // minimum interval set by an operator
-	Paused     bool   `json:"paused,omitempty"`         // paused by an operator
+	Pace       Seconds `json:"pace_seconds"`                  // the current interval between requests
+	Source     string  `json:"source"`                        // what sets the pace: base, crawl_delay, learned, operator
+	Base       Seconds `json:"base_seconds"`                  // the configured interval, before any adjustment
+	CrawlDelay Seconds `json:"crawl_delay_seconds,omitempty"` // Crawl-delay in robots.txt
+	Learned    Seconds `json:"learned_seconds,omitempty"`     // interval learned from the responses of the host
+	Floor      Seconds `json:"floor_seconds,omitempty"`       // an interval known to be too short
+	Asked      Seconds `json:"delay_seconds,omitempty"`       // minimum interval set by an operator
+	Paused     bool    `json:"paused,omitempty"`              // paused by an operator
 
 	Refusing     bool      `json:"refusing,omitempty"`  // whether its last response was a refusal
 	Noise        string    `json:"noise,omitempty"`     // finding about refusals that do not depend on the pace, in words
 	Failures     int       `json:"failures,omitempty"`  // consecutive failures
 	Clean        int       `json:"clean"`               // clean responses since the last incident
 	Incidents    int       `json:"incidents,omitempty"` // recorded incidents after which the host was slowed
-	LastIncident time.Time `json:"last_incident,omitzero"`
-	LastSent     time.Time `json:"last_sent,omitzero"`
+	LastIncident time.Time `json:"last_incident_at,omitzero"`
+	LastSent     time.Time `json:"last_sent_at,omitzero"`
 	HeldUntil    time.Time `json:"held_until,omitzero"`
 }
 
@@ -42,8 +42,8 @@ type Host struct {
 // crawl knows stay empty.
 func HostOf(name string, p politeness.Policy, s politeness.State) Host {
 	h := Host{
-		Host: name, Pace: Millis(p.Pace(s)), Base: Millis(p.Base), CrawlDelay: Millis(s.CrawlDelay()), Learned: Millis(s.Learned()),
-		Floor: Millis(s.Floor()), Asked: Millis(s.Asked()), Paused: s.Paused(), Refusing: s.Refusing(), Failures: s.Failures(), Clean: s.CleanStreak(),
+		Host: name, Pace: Seconds(p.Pace(s)), Base: Seconds(p.Base), CrawlDelay: Seconds(s.CrawlDelay()), Learned: Seconds(s.Learned()),
+		Floor: Seconds(s.Floor()), Asked: Seconds(s.Asked()), Paused: s.Paused(), Refusing: s.Refusing(), Failures: s.Failures(), Clean: s.CleanStreak(),
 		LastIncident: s.LastIncident(), Noise: s.NoiseSentence(), LastSent: s.LastSent(), HeldUntil: s.HeldUntil(), InFlight: s.InFlight(), Cap: p.Cap(s),
 	}
 	switch h.Pace {

@@ -51,18 +51,18 @@ func TestHostOf(t *testing.T) {
 	}
 	served := politeness.Answer{Status: 200, Latency: 20 * time.Millisecond}
 
-	want(map[string]any{"pace_ms": 500.0, "source": "base", "base_ms": 500.0, "crawl_delay_ms": 200.0, "clean": 0.0, "refusing": nil, "held_until": nil})
+	want(map[string]any{"pace_seconds": 0.5, "source": "base", "base_seconds": 0.5, "crawl_delay_seconds": 0.2, "clean": 0.0, "refusing": nil, "held_until": nil})
 	answered(politeness.Answer{Status: 429})
 	want(map[string]any{
-		"pace_ms": 1500.0, "source": "learned", "learned_ms": 1500.0, "refusing": true, "clean": 0.0,
-		"held_until": now.Add(time.Second).Format(time.RFC3339Nano), "last_incident": now.Format(time.RFC3339Nano),
+		"pace_seconds": 1.5, "source": "learned", "learned_seconds": 1.5, "refusing": true, "clean": 0.0,
+		"held_until": now.Add(time.Second).Format(time.RFC3339Nano), "last_incident_at": now.Format(time.RFC3339Nano),
 	})
 	for range 20 {
 		answered(served)
 	}
-	want(map[string]any{"pace_ms": 1000.0, "refusing": nil})
+	want(map[string]any{"pace_seconds": 1.0, "refusing": nil})
 	answered(politeness.Answer{Status: 429})
-	want(map[string]any{"pace_ms": 1500.0, "floor_ms": 1000.0, "refusing": true})
+	want(map[string]any{"pace_seconds": 1.5, "floor_seconds": 1.0, "refusing": true})
 	answered(served)
 	answered(politeness.Answer{Status: 500})
 	answered(politeness.Answer{Status: 500})

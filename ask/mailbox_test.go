@@ -54,8 +54,8 @@ func TestMailbox(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		wg.Go(func() {
-			a, err := ask.NewMailbox(dir).Ask(t.Context(), ask.Question{Kind: ask.KindHosts, Host: name, Delay: ask.Millis(1500 * time.Millisecond)})
-			want := []ask.Host{{Host: name, Pace: ask.Millis(1500 * time.Millisecond)}}
+			a, err := ask.NewMailbox(dir).Ask(t.Context(), ask.Question{Kind: ask.KindHosts, Host: name, Delay: ask.Seconds(1500 * time.Millisecond)})
+			want := []ask.Host{{Host: name, Pace: ask.Seconds(1500 * time.Millisecond)}}
 			if err != nil || !cmp.Equal(a.Hosts, want) {
 				t.Errorf("%s: %+v, %v", name, a.Hosts, err)
 			}

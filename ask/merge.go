@@ -69,14 +69,14 @@ func (s *Status) add(b *Status) {
 // settle sorts and truncates the merged lists.
 func (a *Answer) settle() {
 	slices.SortFunc(a.Hosts, slowerFirst)
-	slices.SortFunc(a.Workers, func(x, y Worker) int { return cmp.Compare(x.Worker, y.Worker) })
+	slices.SortFunc(a.Workers, func(x, y Worker) int { return cmp.Compare(x.ID, y.ID) })
 	if a.Status == nil {
 		return
 	}
 	slowest := a.Status.Slowest
 	slices.SortFunc(slowest, slowerFirst)
 	a.Status.Slowest = slowest[:min(len(slowest), maxSlowest)]
-	var all Millis
+	var all Seconds
 	for _, s := range a.Status.Shares {
 		all += s.Spent
 	}

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"encoding/json"
 	"time"
 
 	"headway/job"
@@ -46,7 +45,7 @@ type Question struct {
 	Host   string         `json:"host,omitempty"` // scheme, name and port
 	URL    string         `json:"url,omitempty"`
 	Worker store.WorkerID `json:"worker,omitempty"` // of a fleet: the addressed worker
-	Delay  Millis         `json:"delay_ms,omitempty"`
+	Delay  Seconds        `json:"delay_seconds,omitempty"`
 	Max    int            `json:"max,omitempty"` // hosts; 0 is MaxHosts
 	By     string         `json:"by,omitempty"`  // who asks, for the log
 	At     time.Time      `json:"at"`
@@ -75,25 +74,4 @@ type Change struct {
 	Worker store.WorkerID `json:"worker,omitempty"` // of a fleet: the worker that carried it out
 	Before string         `json:"before"`
 	After  string         `json:"after"`
-}
-
-// Millis is a duration encoded in whole milliseconds.
-type Millis time.Duration
-
-// Duration returns it as a time.Duration.
-func (m Millis) Duration() time.Duration { return time.Duration(m) }
-
-// MarshalJSON implements [json.Marshaler].
-func (m Millis) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(m).Milliseconds())
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (m *Millis) UnmarshalJSON(b []byte) error {
-	var ms int64
-	if err := json.Unmarshal(b, &ms); err != nil {
-		return err
-	}
-	*m = Millis(time.Duration(ms) * time.Millisecond)
-	return nil
 }

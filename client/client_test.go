@@ -45,7 +45,7 @@ func refuse(w http.ResponseWriter, status int, header ...string) {
 		w.Header().Set(header[i], header[i+1])
 	}
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"type":"about:blank","title":%q,"status":%d,"code":"some_code","detail":"it is so","hint":"do this"}`, http.StatusText(status), status)
+	fmt.Fprintf(w, `{"type":"urn:headway:problem:some_code","title":%q,"status":%d,"code":"some_code","detail":"it is so","hint":"do this"}`, http.StatusText(status), status)
 }
 
 // TestRequest checks what is sent and how the response is read.
@@ -57,10 +57,10 @@ func TestRequest(t *testing.T) {
 			t.Errorf("sent\n%s, want\n%s", got, want)
 		}
 		w.WriteHeader(http.StatusCreated)
-		fmt.Fprint(w, `{"job":7,"state":"queued","created":"2026-11-15T10:00:00Z","new_field":1}`)
+		fmt.Fprint(w, `{"id":7,"state":"queued","created_at":"2026-11-15T10:00:00Z","new_field":1}`)
 	}))
-	j, err := c.CreateJob(t.Context(), client.JobRequest{Seeds: []string{"example.com"}, Limits: &client.JobCeilings{MaxPages: new(int64(0))}}, client.CreateJobParams{IdempotencyKey: "mine"})
-	if err != nil || j.Job != 7 || j.State != "queued" || j.Created.Hour() != 10 {
+	j, err := c.CreateJob(t.Context(), client.JobRequest{Seeds: []string{"example.com"}, Limits: &client.Limits{MaxPages: new(int64(0))}}, client.CreateJobParams{IdempotencyKey: "mine"})
+	if err != nil || j.ID != 7 || j.State != "queued" || j.CreatedAt.Hour() != 10 {
 		t.Errorf("%+v, %v", j, err)
 	}
 }
@@ -150,9 +150,9 @@ func TestAddresses(t *testing.T) {
 // TestPages reads a list to its end, across empty pages, twice.
 func TestPages(t *testing.T) {
 	answers := map[string]string{
-		"limit=2":          `{"jobs":[{"job":3},{"job":2}],"next_cursor":"b"}`,
+		"limit=2":          `{"jobs":[{"id":3},{"id":2}],"next_cursor":"b"}`,
 		"cursor=b&limit=2": `{"jobs":[],"next_cursor":"c"}`,
-		"cursor=c&limit=2": `{"jobs":[{"job":1}]}`,
+		"cursor=c&limit=2": `{"jobs":[{"id":1}]}`,
 		"":                 `{"events":[{"id":4}],"last":4}`,
 		"after=4":          `{"events":[{"id":9}],"last":9}`,
 		"after=9":          `{"events":[],"last":9}`,
@@ -171,7 +171,7 @@ func TestPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, j.Job)
+			got = append(got, j.ID)
 		}
 		if fmt.Sprint(got) != "[3 2 1]" {
 			t.Errorf("jobs %v", got)

@@ -20,7 +20,7 @@ func Example() {
 	}
 	job, err := c.CreateJob(ctx, client.JobRequest{
 		Seeds:  []string{"https://example.com/"},
-		Limits: &client.JobCeilings{MaxPages: new(int64(1000))},
+		Limits: &client.Limits{MaxPages: new(int64(1000))},
 	}, client.CreateJobParams{})
 	if err != nil {
 		log.Fatal(err)
@@ -29,11 +29,11 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if event.Job == job.Job && (event.Kind == "job.complete" || event.Kind == "job.partial") {
+		if event.Job == job.ID && (event.Kind == "job.complete" || event.Kind == "job.partial") {
 			break
 		}
 	}
-	for page, err := range c.AllPages(ctx, job.Job, client.ListPagesParams{Outcome: "dead"}) {
+	for page, err := range c.AllPages(ctx, job.ID, client.ListPagesParams{Outcome: "dead"}) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -7,23 +7,23 @@ import "time"
 // Adaptive is part of [ScheduleChange], [ScheduleRequest] and [Schedule].
 type Adaptive struct {
 	// In a request the initial interval, in a response the current one.
-	EveryMS int64 `json:"every_ms"`
+	EverySeconds float64 `json:"every_seconds"`
 	// Minimum interval.
-	LeastMS int64 `json:"least_ms"`
+	LeastSeconds float64 `json:"least_seconds"`
 	// Maximum interval.
-	MostMS int64 `json:"most_ms"`
+	MostSeconds float64 `json:"most_seconds"`
 }
 
 // Attempt is part of [Why].
 type Attempt struct {
-	Bytes       int64  `json:"bytes,omitzero"`
-	ConnectMS   int64  `json:"connect_ms"`
-	ContentType string `json:"content_type,omitzero"`
-	Detail      string `json:"detail,omitzero"`
-	DNSMS       int64  `json:"dns_ms"`
-	FirstByteMS int64  `json:"first_byte_ms"`
-	Location    string `json:"location,omitzero"`
-	N           int64  `json:"n"`
+	Bytes            int64   `json:"bytes,omitzero"`
+	ConnectSeconds   float64 `json:"connect_seconds"`
+	ContentType      string  `json:"content_type,omitzero"`
+	Detail           string  `json:"detail,omitzero"`
+	DNSSeconds       float64 `json:"dns_seconds"`
+	FirstByteSeconds float64 `json:"first_byte_seconds"`
+	Location         string  `json:"location,omitzero"`
+	N                int64   `json:"n"`
 	// One of fetched, not_modified, redirected, dead, server_error, throttled,
 	// blocked, skipped, deferred, failed, pending.
 	Outcome  string `json:"outcome"`
@@ -37,10 +37,10 @@ type Attempt struct {
 	Remote           string    `json:"remote,omitzero"`
 	RetryAfter       string    `json:"retry_after,omitzero"`
 	ReusedConnection bool      `json:"reused_connection,omitzero"`
-	Sent             time.Time `json:"sent,omitzero"`
+	SentAt           time.Time `json:"sent_at,omitzero"`
 	Status           int64     `json:"status,omitzero"`
-	TLSMS            int64     `json:"tls_ms"`
-	TotalMS          int64     `json:"total_ms"`
+	TLSSeconds       float64   `json:"tls_seconds"`
+	TotalSeconds     float64   `json:"total_seconds"`
 }
 
 // CanonicalStep is part of [Why].
@@ -50,16 +50,22 @@ type CanonicalStep struct {
 	Reason string `json:"reason"`
 }
 
-// Ceiling is part of [Why].
+// Ceiling is part of [JobLimits], [SimulatedLimits] and [Why].
 type Ceiling struct {
-	// One of safety, plan, usage, job.
+	// The layer that set it. One of safety, plan, usage, job.
 	Layer string `json:"layer"`
-	// One of max_pages, max_requests, max_time, max_depth, max_bytes,
+	// The limit. One of max_pages, max_requests, max_time, max_depth, max_bytes,
 	// max_pages_per_host, patience, max_concurrent_crawls, max_hosts,
 	// max_requests_per_second, retention.
 	Limit string `json:"limit"`
-	Max   int64  `json:"max"`
-	Text  string `json:"text"`
+	// Its value, in unit.
+	Max float64 `json:"max"`
+	// What the job requested, in unit; absent if it requested none.
+	Requested float64 `json:"requested,omitzero"`
+	// The same in words for people.
+	Text string `json:"text"`
+	// The unit of max and requested; absent for a count. One of seconds, bytes.
+	Unit string `json:"unit,omitzero"`
 }
 
 // ChainLink is part of [Discovery].
@@ -83,13 +89,13 @@ type Change struct {
 type ChangedURL struct {
 	// One of fetched, not_modified, redirected, dead, server_error, throttled,
 	// blocked, skipped, deferred, failed, pending.
-	After   string `json:"after,omitzero"`
-	AfterMS int64  `json:"after_ms,omitzero"`
+	After        string  `json:"after,omitzero"`
+	AfterSeconds float64 `json:"after_seconds,omitzero"`
 	// One of fetched, not_modified, redirected, dead, server_error, throttled,
 	// blocked, skipped, deferred, failed, pending.
-	Before   string `json:"before,omitzero"`
-	BeforeMS int64  `json:"before_ms,omitzero"`
-	FoundOn  string `json:"found_on,omitzero"`
+	Before        string  `json:"before,omitzero"`
+	BeforeSeconds float64 `json:"before_seconds,omitzero"`
+	FoundOn       string  `json:"found_on,omitzero"`
 	// One of robots_disallow, robots_unreachable, crawl_delay_too_long,
 	// out_of_scope, excluded, duplicate_content, depth, trap_path, trap_query,
 	// non_document, nofollow, private_address, bad_port, budget_bytes,
@@ -114,9 +120,9 @@ type Comparison struct {
 
 // CrawlSum is part of [Comparison].
 type CrawlSum struct {
-	Ended time.Time `json:"ended,omitzero"`
-	Pages int64     `json:"pages"`
-	Seen  int64     `json:"seen"`
+	EndedAt time.Time `json:"ended_at,omitzero"`
+	Pages   int64     `json:"pages"`
+	Seen    int64     `json:"seen"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
 	State string `json:"state"`
@@ -125,7 +131,8 @@ type CrawlSum struct {
 // Delivery is part of [DeliveryList].
 type Delivery struct {
 	// Number of attempts started.
-	Attempts int64 `json:"attempts"`
+	Attempts  int64     `json:"attempts"`
+	CreatedAt time.Time `json:"created_at"`
 	// When it ended; absent until then.
 	EndedAt time.Time `json:"ended_at,omitzero"`
 	// Error of the last failed attempt.
@@ -135,8 +142,7 @@ type Delivery struct {
 	// One of job.created, job.extended, limit.near, limit.reached, job.queued,
 	// job.running, job.paused, job.draining, job.complete, job.partial,
 	// job.blocked, job.cancelled, job.failed.
-	Kind   string    `json:"kind"`
-	MadeAt time.Time `json:"made_at"`
+	Kind string `json:"kind"`
 	// When the next attempt is due; absent if there is none.
 	NextAt time.Time `json:"next_at,omitzero"`
 	// dropped: the webhook was disabled or deleted. given_up: the last attempt
@@ -172,10 +178,11 @@ type ErrorDetail struct {
 
 // Event is the response of [Client.FollowEvents].
 type Event struct {
-	At   time.Time `json:"at"`
-	Data EventData `json:"data"`
+	CreatedAt time.Time `json:"created_at"`
+	Data      EventData `json:"data"`
 	// Sequence number of the event; always increasing.
-	ID  int64 `json:"id"`
+	ID int64 `json:"id"`
+	// The id of the job.
 	Job int64 `json:"job,omitzero"`
 	// One of job.created, job.extended, limit.near, limit.reached, job.queued,
 	// job.running, job.paused, job.draining, job.complete, job.partial,
@@ -191,14 +198,14 @@ type EventData struct {
 	// max_time, max_depth, max_bytes, max_pages_per_host, patience,
 	// max_concurrent_crawls, max_hosts, max_requests_per_second, retention.
 	Limit string `json:"limit,omitzero"`
-	// The value of the limit; nanoseconds for limits of time.
-	Max int64 `json:"max,omitzero"`
+	// The value of the limit, in unit.
+	Max float64 `json:"max,omitzero"`
 	// The page limit of the job.
 	MaxPages int64 `json:"max_pages,omitzero"`
 	// Name of the job.
 	Name string `json:"name,omitzero"`
-	// The amount used, in the same unit.
-	Observed int64 `json:"observed,omitzero"`
+	// The amount used, in unit.
+	Observed float64 `json:"observed,omitzero"`
 	// The warning threshold that was passed, in percent of the limit.
 	Percent int64 `json:"percent,omitzero"`
 	// Why the state changed, in words for people.
@@ -206,6 +213,8 @@ type EventData struct {
 	// The new state of the job. One of queued, running, paused, draining,
 	// complete, partial, blocked, cancelled, failed.
 	State string `json:"state,omitzero"`
+	// The unit of max and observed; absent for a count. One of seconds, bytes.
+	Unit string `json:"unit,omitzero"`
 	// The previous state of the job. One of queued, running, paused, draining,
 	// complete, partial, blocked, cancelled, failed.
 	Was string `json:"was,omitzero"`
@@ -220,16 +229,16 @@ type EventList struct {
 
 // Evidence is part of [Proof] and [Why].
 type Evidence struct {
-	At           time.Time `json:"at"`
-	Confidence   string    `json:"confidence,omitzero"`
-	CrawlDelayMS int64     `json:"crawl_delay_ms,omitzero"`
-	Group        string    `json:"group,omitzero"`
-	Kind         string    `json:"kind"`
-	Line         int64     `json:"line,omitzero"`
-	Note         string    `json:"note,omitzero"`
-	Rule         string    `json:"rule,omitzero"`
-	Source       string    `json:"source,omitzero"`
-	SourceAt     time.Time `json:"source_at,omitzero"`
+	At                time.Time `json:"at"`
+	Confidence        string    `json:"confidence,omitzero"`
+	CrawlDelaySeconds float64   `json:"crawl_delay_seconds,omitzero"`
+	Group             string    `json:"group,omitzero"`
+	Kind              string    `json:"kind"`
+	Line              int64     `json:"line,omitzero"`
+	Note              string    `json:"note,omitzero"`
+	Rule              string    `json:"rule,omitzero"`
+	Source            string    `json:"source,omitzero"`
+	SourceAt          time.Time `json:"source_at,omitzero"`
 }
 
 // EvidenceList is the response of [Client.ListEvidence].
@@ -248,7 +257,7 @@ type ExcerptLine struct {
 
 // Export is the response of [Client.GetExport] and [Client.OrderExport].
 type Export struct {
-	AskedAt time.Time `json:"asked_at"`
+	CreatedAt time.Time `json:"created_at"`
 	// When it ended; absent until then.
 	EndedAt time.Time `json:"ended_at,omitzero"`
 	// Error of the last failed attempt.
@@ -267,7 +276,7 @@ type Export struct {
 
 // ExportRequest is the request body of [Client.OrderExport].
 type ExportRequest struct {
-	// One or more output formats. One of jsonl, csv, sitemap, parquet.
+	// One or more output formats. One of jsonl, csv, sitemap, parquet, markdown.
 	Formats []string `json:"formats"`
 }
 
@@ -279,33 +288,33 @@ type Extension struct {
 
 // Host is part of [HostList], [JobHosts] and [Slow].
 type Host struct {
-	AskedMS      int64     `json:"asked_ms,omitzero"`
-	BaseMS       int64     `json:"base_ms"`
-	Cap          int64     `json:"cap"`
-	Clean        int64     `json:"clean"`
-	CrawlDelayMS int64     `json:"crawl_delay_ms,omitzero"`
-	Domain       string    `json:"domain,omitzero"`
-	ETAGuessMS   int64     `json:"eta_guess_ms,omitzero"`
-	Failures     int64     `json:"failures,omitzero"`
-	FloorMS      int64     `json:"floor_ms,omitzero"`
-	HeldUntil    time.Time `json:"held_until,omitzero"`
-	Host         string    `json:"host"`
-	InFlight     int64     `json:"in_flight"`
-	Incidents    int64     `json:"incidents,omitzero"`
-	Known        bool      `json:"known"`
-	LastIncident time.Time `json:"last_incident,omitzero"`
-	LastSent     time.Time `json:"last_sent,omitzero"`
-	LearnedMS    int64     `json:"learned_ms,omitzero"`
-	More         bool      `json:"more,omitzero"`
-	Noise        string    `json:"noise,omitzero"`
-	PaceMS       int64     `json:"pace_ms"`
-	Paused       bool      `json:"paused,omitzero"`
-	Queued       int64     `json:"queued"`
-	Refusing     bool      `json:"refusing,omitzero"`
-	Source       string    `json:"source"`
-	State        string    `json:"state,omitzero"`
-	Until        time.Time `json:"until,omitzero"`
-	Waiting      int64     `json:"waiting"`
+	BaseSeconds       float64   `json:"base_seconds"`
+	Cap               int64     `json:"cap"`
+	Clean             int64     `json:"clean"`
+	CrawlDelaySeconds float64   `json:"crawl_delay_seconds,omitzero"`
+	DelaySeconds      float64   `json:"delay_seconds,omitzero"`
+	Domain            string    `json:"domain,omitzero"`
+	ETAGuessSeconds   float64   `json:"eta_guess_seconds,omitzero"`
+	Failures          int64     `json:"failures,omitzero"`
+	FloorSeconds      float64   `json:"floor_seconds,omitzero"`
+	HeldUntil         time.Time `json:"held_until,omitzero"`
+	Host              string    `json:"host"`
+	InFlight          int64     `json:"in_flight"`
+	Incidents         int64     `json:"incidents,omitzero"`
+	Known             bool      `json:"known"`
+	LastIncidentAt    time.Time `json:"last_incident_at,omitzero"`
+	LastSentAt        time.Time `json:"last_sent_at,omitzero"`
+	LearnedSeconds    float64   `json:"learned_seconds,omitzero"`
+	More              bool      `json:"more,omitzero"`
+	Noise             string    `json:"noise,omitzero"`
+	PaceSeconds       float64   `json:"pace_seconds"`
+	Paused            bool      `json:"paused,omitzero"`
+	Queued            int64     `json:"queued"`
+	Refusing          bool      `json:"refusing,omitzero"`
+	Source            string    `json:"source"`
+	State             string    `json:"state,omitzero"`
+	Until             time.Time `json:"until,omitzero"`
+	Waiting           int64     `json:"waiting"`
 }
 
 // HostChange is the response of [Client.ForgetHost], [Client.PauseHost],
@@ -342,52 +351,52 @@ type HostName struct {
 type HostPace struct {
 	// Minimum interval between requests to the host; 0 removes it. Crawl-delay,
 	// Retry-After and the learned pace still apply.
-	DelayMS int64 `json:"delay_ms"`
+	DelaySeconds float64 `json:"delay_seconds"`
 	// Scheme and hostname, and the port if it is not the default of the scheme.
 	Host string `json:"host"`
 }
 
 // HostStory is the response of [Client.GetHost].
 type HostStory struct {
-	AskedMS      int64      `json:"asked_ms,omitzero"`
-	BaseMS       int64      `json:"base_ms"`
-	Cap          int64      `json:"cap"`
-	Clean        int64      `json:"clean"`
-	CrawlDelayMS int64      `json:"crawl_delay_ms,omitzero"`
-	Domain       string     `json:"domain,omitzero"`
-	ETAGuessMS   int64      `json:"eta_guess_ms,omitzero"`
-	Failures     int64      `json:"failures,omitzero"`
-	FloorMS      int64      `json:"floor_ms,omitzero"`
-	HeldUntil    time.Time  `json:"held_until,omitzero"`
-	Host         string     `json:"host"`
-	InFlight     int64      `json:"in_flight"`
-	Incidents    int64      `json:"incidents,omitzero"`
-	Known        bool       `json:"known"`
-	LastIncident time.Time  `json:"last_incident,omitzero"`
-	LastSent     time.Time  `json:"last_sent,omitzero"`
-	LearnedMS    int64      `json:"learned_ms,omitzero"`
-	More         bool       `json:"more,omitzero"`
-	Noise        string     `json:"noise,omitzero"`
-	PaceChanges  []PaceStep `json:"pace_changes"`
-	PaceMS       int64      `json:"pace_ms"`
-	Paused       bool       `json:"paused,omitzero"`
-	Queued       int64      `json:"queued"`
-	Refusing     bool       `json:"refusing,omitzero"`
-	Source       string     `json:"source"`
-	State        string     `json:"state,omitzero"`
-	Until        time.Time  `json:"until,omitzero"`
-	Waiting      int64      `json:"waiting"`
+	BaseSeconds       float64    `json:"base_seconds"`
+	Cap               int64      `json:"cap"`
+	Clean             int64      `json:"clean"`
+	CrawlDelaySeconds float64    `json:"crawl_delay_seconds,omitzero"`
+	DelaySeconds      float64    `json:"delay_seconds,omitzero"`
+	Domain            string     `json:"domain,omitzero"`
+	ETAGuessSeconds   float64    `json:"eta_guess_seconds,omitzero"`
+	Failures          int64      `json:"failures,omitzero"`
+	FloorSeconds      float64    `json:"floor_seconds,omitzero"`
+	HeldUntil         time.Time  `json:"held_until,omitzero"`
+	Host              string     `json:"host"`
+	InFlight          int64      `json:"in_flight"`
+	Incidents         int64      `json:"incidents,omitzero"`
+	Known             bool       `json:"known"`
+	LastIncidentAt    time.Time  `json:"last_incident_at,omitzero"`
+	LastSentAt        time.Time  `json:"last_sent_at,omitzero"`
+	LearnedSeconds    float64    `json:"learned_seconds,omitzero"`
+	More              bool       `json:"more,omitzero"`
+	Noise             string     `json:"noise,omitzero"`
+	PaceChanges       []PaceStep `json:"pace_changes"`
+	PaceSeconds       float64    `json:"pace_seconds"`
+	Paused            bool       `json:"paused,omitzero"`
+	Queued            int64      `json:"queued"`
+	Refusing          bool       `json:"refusing,omitzero"`
+	Source            string     `json:"source"`
+	State             string     `json:"state,omitzero"`
+	Until             time.Time  `json:"until,omitzero"`
+	Waiting           int64      `json:"waiting"`
 }
 
 // Incident is part of [Receipt].
 type Incident struct {
 	Answers              int64     `json:"answers"`
-	AskedMS              int64     `json:"asked_ms,omitzero"`
 	At                   time.Time `json:"at"`
-	NextRequestMS        int64     `json:"next_request_ms,omitzero"`
-	PaceFromMS           int64     `json:"pace_from_ms,omitzero"`
-	PaceToMS             int64     `json:"pace_to_ms,omitzero"`
+	NextRequestSeconds   float64   `json:"next_request_seconds,omitzero"`
+	PaceFromSeconds      float64   `json:"pace_from_seconds,omitzero"`
+	PaceToSeconds        float64   `json:"pace_to_seconds,omitzero"`
 	RetryAfter           string    `json:"retry_after,omitzero"`
+	RetryAfterSeconds    float64   `json:"retry_after_seconds,omitzero"`
 	SentInsideRetryAfter int64     `json:"sent_inside_retry_after,omitzero"`
 	Status               int64     `json:"status"`
 	URL                  string    `json:"url"`
@@ -395,18 +404,17 @@ type Incident struct {
 
 // Job is part of [JobList].
 type Job struct {
-	Created  time.Time        `json:"created"`
-	Ended    time.Time        `json:"ended,omitzero"`
-	Job      int64            `json:"job"`
-	MaxPages int64            `json:"max_pages,omitzero"`
-	Name     string           `json:"name"`
-	Outcomes map[string]int64 `json:"outcomes,omitzero"`
-	// Minimum interval between requests to one host, set by a later order; absent
-	// if there is none.
-	PaceMS  int64     `json:"pace_ms,omitzero"`
-	Pages   int64     `json:"pages"`
-	Reason  string    `json:"reason,omitzero"`
-	Started time.Time `json:"started,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	// Minimum interval between requests to one host, set by set-pace; absent if
+	// there is none.
+	DelaySeconds float64          `json:"delay_seconds,omitzero"`
+	EndedAt      time.Time        `json:"ended_at,omitzero"`
+	ID           int64            `json:"id"`
+	Name         string           `json:"name"`
+	Outcomes     map[string]int64 `json:"outcomes,omitzero"`
+	Pages        int64            `json:"pages"`
+	Reason       string           `json:"reason,omitzero"`
+	StartedAt    time.Time        `json:"started_at,omitzero"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
 	State   string `json:"state"`
@@ -415,37 +423,18 @@ type Job struct {
 	Waiting int64  `json:"waiting"`
 }
 
-// JobBackoff is part of [JobRequest].
+// JobBackoff is part of [JobRequest] and [JobView].
 type JobBackoff struct {
 	// Maximum of this backoff.
-	FailingMaxMS *int64 `json:"failing_max_ms,omitzero"`
+	FailingMaxSeconds *float64 `json:"failing_max_seconds,omitzero"`
 	// Initial backoff after a failure (5xx, network error); doubles with each
 	// further one.
-	FailingStartMS *int64 `json:"failing_start_ms,omitzero"`
+	FailingStartSeconds *float64 `json:"failing_start_seconds,omitzero"`
 	// Maximum of this backoff.
-	RefusingMaxMS *int64 `json:"refusing_max_ms,omitzero"`
+	RefusingMaxSeconds *float64 `json:"refusing_max_seconds,omitzero"`
 	// Initial backoff after a refusal (429, 503) without Retry-After; doubles with
 	// each further one.
-	RefusingStartMS *int64 `json:"refusing_start_ms,omitzero"`
-}
-
-// JobCeilings is part of [JobRequest] and [LimitWish].
-type JobCeilings struct {
-	// Maximum bytes downloaded, counted before decompression.
-	MaxBytes *int64 `json:"max_bytes,omitzero"`
-	// Maximum depth, in links from a seed.
-	MaxDepth *int64 `json:"max_depth,omitzero"`
-	// Maximum pages per crawl.
-	MaxPages *int64 `json:"max_pages,omitzero"`
-	// Maximum pages per host.
-	MaxPagesPerHost *int64 `json:"max_pages_per_host,omitzero"`
-	// Maximum requests per crawl, including robots.txt and sitemaps.
-	MaxRequests *int64 `json:"max_requests,omitzero"`
-	// Maximum running time.
-	MaxTimeMS *int64 `json:"max_time_ms,omitzero"`
-	// How long to wait for a held, failing or unreachable host before giving up on
-	// it.
-	PatienceMS *int64 `json:"patience_ms,omitzero"`
+	RefusingStartSeconds *float64 `json:"refusing_start_seconds,omitzero"`
 }
 
 // JobHosts is the response of [Client.ListHostsOfJob].
@@ -455,25 +444,14 @@ type JobHosts struct {
 	NextCursor string `json:"next_cursor,omitzero"`
 }
 
-// JobLimit is part of [JobLimits] and [SimulatedLimits].
-type JobLimit struct {
-	// One of safety, plan, usage, job.
-	Layer string `json:"layer"`
-	Max   int64  `json:"max"`
-	// One of max_pages, max_requests, max_time, max_depth, max_bytes,
-	// max_pages_per_host, patience, max_concurrent_crawls, max_hosts,
-	// max_requests_per_second, retention.
-	Name      string `json:"name"`
-	Requested int64  `json:"requested,omitzero"`
-	Text      string `json:"text"`
-	Unit      string `json:"unit,omitzero"`
-}
-
 // JobLimits is the response of [Client.GetJobLimits].
 type JobLimits struct {
-	Errors   []string   `json:"errors"`
-	Limits   []JobLimit `json:"limits"`
-	Warnings []string   `json:"warnings"`
+	// The limits in force.
+	Ceilings []Ceiling `json:"ceilings"`
+	// The limit that stopped the job.
+	Errors []string `json:"errors"`
+	// Limits that were nearly reached: at 80 and 95 %.
+	Warnings []string `json:"warnings"`
 }
 
 // JobList is the response of [Client.ListJobs].
@@ -483,23 +461,23 @@ type JobList struct {
 	NextCursor string `json:"next_cursor,omitzero"`
 }
 
-// JobPace is part of [JobRequest].
+// JobPace is part of [JobRequest] and [JobView].
 type JobPace struct {
 	// Minimum interval between requests to one host.
-	DelayMS *int64 `json:"delay_ms,omitzero"`
+	DelaySeconds *float64 `json:"delay_seconds,omitzero"`
 	// Maximum concurrent requests to one host.
 	InFlight *int64 `json:"in_flight,omitzero"`
 	// Jitter: maximum percentage added to each interval.
 	Jitter *int64 `json:"jitter,omitzero"`
 	// Random addition to the interval, at most this long.
-	SpreadMS *int64 `json:"spread_ms,omitzero"`
+	SpreadSeconds *float64 `json:"spread_seconds,omitzero"`
 }
 
 // JobPaceOrder is the request body of [Client.SetPaceOfJob].
 type JobPaceOrder struct {
 	// Minimum interval between requests to each host of the job; 0 removes it. It
 	// never makes a job faster than originally requested.
-	DelayMS int64 `json:"delay_ms"`
+	DelaySeconds float64 `json:"delay_seconds"`
 }
 
 // JobRequest is the request body of [Client.CreateJob].
@@ -509,11 +487,17 @@ type JobRequest struct {
 	// Cancel the crawl after this many consecutive 429 responses at the slowest
 	// pace; 0 never cancels.
 	CancelAfter *int64 `json:"cancel_after,omitzero"`
+	// Also keep the main text of pages, in these forms; exports to JSONL and
+	// Parquet have it. One of text, markdown.
+	Content []string `json:"content,omitzero"`
 	// Dry run: read robots.txt and sitemaps but fetch no pages. GET
 	// /v1/jobs/{job}/plan returns the plan.
 	DryRun *bool `json:"dry_run,omitzero"`
 	// Skip URLs that match one of these patterns; takes precedence over include.
 	Exclude []string `json:"exclude,omitzero"`
+	// Also keep fields of pages, by these extraction rules: the text of a YAML
+	// rules file. Exports to JSONL and Parquet have them.
+	Extract *string `json:"extract,omitzero"`
 	// Consecutive failures after which the job gives up a host.
 	FailureThreshold *int64 `json:"failure_threshold,omitzero"`
 	// Also fetch non-HTML files (images, archives, PDF), judged by extension.
@@ -523,7 +507,10 @@ type JobRequest struct {
 	Include []string `json:"include,omitzero"`
 	// Limits of the job. Values above what the server or the plan allows are
 	// capped, not refused.
-	Limits *JobCeilings `json:"limits,omitzero"`
+	Limits *Limits `json:"limits,omitzero"`
+	// Also keep every link of every page, with its text; exports to Parquet have
+	// them.
+	Links *bool `json:"links,omitzero"`
 	// Display name; default: the host of the first seed.
 	Name *string `json:"name,omitzero"`
 	// Overrides the pace of the preset.
@@ -547,24 +534,60 @@ type JobRequest struct {
 // [Client.DrainJob], [Client.ExtendJob], [Client.GetJob], [Client.PauseJob],
 // [Client.ResumeJob] and [Client.SetPaceOfJob].
 type JobView struct {
-	Created time.Time `json:"created"`
+	// Overrides the backoff of the preset.
+	Backoff *JobBackoff `json:"backoff,omitzero"`
+	// Cancel the crawl after this many consecutive 429 responses at the slowest
+	// pace; 0 never cancels.
+	CancelAfter int64 `json:"cancel_after,omitzero"`
+	// Also keep the main text of pages, in these forms; exports to JSONL and
+	// Parquet have it. One of text, markdown.
+	Content   []string  `json:"content,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	// Minimum interval between requests to one host, set by set-pace; absent if
+	// there is none.
+	DelaySeconds float64 `json:"delay_seconds,omitzero"`
 	// Whether this is a dry run, which fetches no pages.
-	DryRun   bool             `json:"dry_run,omitzero"`
-	Ended    time.Time        `json:"ended,omitzero"`
-	Job      int64            `json:"job"`
-	MaxPages int64            `json:"max_pages,omitzero"`
+	DryRun  bool      `json:"dry_run,omitzero"`
+	EndedAt time.Time `json:"ended_at,omitzero"`
+	// Skip URLs that match one of these patterns; takes precedence over include.
+	Exclude []string `json:"exclude,omitzero"`
+	// Also keep fields of pages, by these extraction rules: the text of a YAML
+	// rules file. Exports to JSONL and Parquet have them.
+	Extract string `json:"extract,omitzero"`
+	// Consecutive failures after which the job gives up a host.
+	FailureThreshold int64 `json:"failure_threshold,omitzero"`
+	// Also fetch non-HTML files (images, archives, PDF), judged by extension.
+	Files bool  `json:"files,omitzero"`
+	ID    int64 `json:"id"`
+	// Crawl only URLs that match one of these patterns: a glob, or re: followed by
+	// a regular expression (RE2).
+	Include []string `json:"include,omitzero"`
+	// The limits that the job requests, as in the request; max_pages as last set
+	// by extend. GET /v1/jobs/{job}/limits returns the limits in force.
+	Limits *Limits `json:"limits,omitzero"`
+	// Also keep every link of every page, with its text; exports to Parquet have
+	// them.
+	Links    bool             `json:"links,omitzero"`
 	Name     string           `json:"name"`
 	Outcomes map[string]int64 `json:"outcomes,omitzero"`
-	// Minimum interval between requests to one host, set by a later order; absent
-	// if there is none.
-	PaceMS int64  `json:"pace_ms,omitzero"`
-	Pages  int64  `json:"pages"`
+	// Overrides the pace of the preset.
+	Pace  *JobPace `json:"pace,omitzero"`
+	Pages int64    `json:"pages"`
+	// Politeness preset: pace, concurrency and backoff per host. One of polite,
+	// audit, warm, map, owned.
+	Preset string `json:"preset,omitzero"`
 	Reason string `json:"reason,omitzero"`
+	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
+	// list, any.
+	Scope string `json:"scope,omitzero"`
+	// Additional in-scope hosts.
+	ScopeHosts []string `json:"scope_hosts,omitzero"`
 	// The seeds as given in the request.
 	Seeds []string `json:"seeds"`
-	// The requested settings, by setting name.
-	Settings map[string][]string `json:"settings,omitzero"`
-	Started  time.Time           `json:"started,omitzero"`
+	// auto: follow sitemaps and links. only: follow sitemaps, not links. off:
+	// ignore sitemaps. One of auto, only, off.
+	Sitemaps  string    `json:"sitemaps,omitzero"`
+	StartedAt time.Time `json:"started_at,omitzero"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
 	State   string `json:"state"`
@@ -575,22 +598,22 @@ type JobView struct {
 
 // Left is part of [Slow].
 type Left struct {
-	AtLeastMS int64  `json:"at_least_ms"`
-	Forbidden int64  `json:"forbidden,omitzero"`
-	Host      string `json:"host"`
-	Hosts     int64  `json:"hosts"`
-	Limit     string `json:"limit,omitzero"`
-	PaceMS    int64  `json:"pace_ms"`
-	Rest      int64  `json:"rest,omitzero"`
-	Unsure    bool   `json:"unsure,omitzero"`
-	URLs      int64  `json:"urls"`
-	Waiting   int64  `json:"waiting"`
+	AtLeastSeconds float64 `json:"at_least_seconds"`
+	Forbidden      int64   `json:"forbidden,omitzero"`
+	Host           string  `json:"host"`
+	Hosts          int64   `json:"hosts"`
+	Limit          string  `json:"limit,omitzero"`
+	PaceSeconds    float64 `json:"pace_seconds"`
+	Rest           float64 `json:"rest,omitzero"`
+	Unsure         bool    `json:"unsure,omitzero"`
+	URLs           int64   `json:"urls"`
+	Waiting        int64   `json:"waiting"`
 }
 
 // LimitWish is the request body of [Client.SimulateLimits].
 type LimitWish struct {
 	// As in POST /v1/jobs.
-	Limits *JobCeilings `json:"limits,omitzero"`
+	Limits *Limits `json:"limits,omitzero"`
 	// Simulate with this plan instead of the tenant's. Operators only.
 	Plan *string `json:"plan,omitzero"`
 	// Some presets set limits. One of polite, audit, warm, map, owned.
@@ -599,50 +622,70 @@ type LimitWish struct {
 	Tenant *string `json:"tenant,omitzero"`
 }
 
+// Limits is part of [JobRequest], [JobView] and [LimitWish].
+type Limits struct {
+	// Maximum bytes downloaded, counted before decompression; 0 means no limit.
+	MaxBytes *int64 `json:"max_bytes,omitzero"`
+	// Maximum depth, in links from a seed; 0 means no limit.
+	MaxDepth *int64 `json:"max_depth,omitzero"`
+	// Maximum pages per crawl; 0 means no limit.
+	MaxPages *int64 `json:"max_pages,omitzero"`
+	// Maximum pages per host; 0 means no limit.
+	MaxPagesPerHost *int64 `json:"max_pages_per_host,omitzero"`
+	// Maximum requests per crawl, including robots.txt and sitemaps; 0 means no
+	// limit.
+	MaxRequests *int64 `json:"max_requests,omitzero"`
+	// Maximum running time; 0 means no limit.
+	MaxTimeSeconds *float64 `json:"max_time_seconds,omitzero"`
+	// How long to wait for a held, failing or unreachable host before giving up on
+	// it.
+	PatienceSeconds *float64 `json:"patience_seconds,omitzero"`
+}
+
 // LiveHost is part of [Receipt] and [Waiting].
 type LiveHost struct {
-	AskedMS      int64     `json:"asked_ms,omitzero"`
-	BaseMS       int64     `json:"base_ms"`
-	Cap          int64     `json:"cap"`
-	Clean        int64     `json:"clean"`
-	CrawlDelayMS int64     `json:"crawl_delay_ms,omitzero"`
-	Domain       string    `json:"domain,omitzero"`
-	Failures     int64     `json:"failures,omitzero"`
-	FloorMS      int64     `json:"floor_ms,omitzero"`
-	HeldUntil    time.Time `json:"held_until,omitzero"`
-	Host         string    `json:"host"`
-	InFlight     int64     `json:"in_flight"`
-	Incidents    int64     `json:"incidents,omitzero"`
-	LastIncident time.Time `json:"last_incident,omitzero"`
-	LastSent     time.Time `json:"last_sent,omitzero"`
-	LearnedMS    int64     `json:"learned_ms,omitzero"`
-	More         bool      `json:"more,omitzero"`
-	Noise        string    `json:"noise,omitzero"`
-	PaceMS       int64     `json:"pace_ms"`
-	Paused       bool      `json:"paused,omitzero"`
-	Queued       int64     `json:"queued"`
-	Refusing     bool      `json:"refusing,omitzero"`
-	Source       string    `json:"source"`
-	State        string    `json:"state,omitzero"`
-	Until        time.Time `json:"until,omitzero"`
+	BaseSeconds       float64   `json:"base_seconds"`
+	Cap               int64     `json:"cap"`
+	Clean             int64     `json:"clean"`
+	CrawlDelaySeconds float64   `json:"crawl_delay_seconds,omitzero"`
+	DelaySeconds      float64   `json:"delay_seconds,omitzero"`
+	Domain            string    `json:"domain,omitzero"`
+	Failures          int64     `json:"failures,omitzero"`
+	FloorSeconds      float64   `json:"floor_seconds,omitzero"`
+	HeldUntil         time.Time `json:"held_until,omitzero"`
+	Host              string    `json:"host"`
+	InFlight          int64     `json:"in_flight"`
+	Incidents         int64     `json:"incidents,omitzero"`
+	LastIncidentAt    time.Time `json:"last_incident_at,omitzero"`
+	LastSentAt        time.Time `json:"last_sent_at,omitzero"`
+	LearnedSeconds    float64   `json:"learned_seconds,omitzero"`
+	More              bool      `json:"more,omitzero"`
+	Noise             string    `json:"noise,omitzero"`
+	PaceSeconds       float64   `json:"pace_seconds"`
+	Paused            bool      `json:"paused,omitzero"`
+	Queued            int64     `json:"queued"`
+	Refusing          bool      `json:"refusing,omitzero"`
+	Source            string    `json:"source"`
+	State             string    `json:"state,omitzero"`
+	Until             time.Time `json:"until,omitzero"`
 }
 
 // LiveLayer is part of [Slow].
 type LiveLayer struct {
-	Limit    int64  `json:"limit,omitzero"`
-	Name     string `json:"name"`
-	Setting  string `json:"setting"`
-	Use      int64  `json:"use"`
-	WaitedMS int64  `json:"waited_ms"`
-	Waiting  int64  `json:"waiting"`
+	Limit         int64   `json:"limit,omitzero"`
+	Name          string  `json:"name"`
+	Setting       string  `json:"setting"`
+	Use           int64   `json:"use"`
+	WaitedSeconds float64 `json:"waited_seconds"`
+	Waiting       int64   `json:"waiting"`
 }
 
 // LiveShare is part of [Slow].
 type LiveShare struct {
-	Hosts   int64   `json:"hosts"`
-	Part    float64 `json:"part"`
-	SpentMS int64   `json:"spent_ms"`
-	State   string  `json:"state"`
+	Hosts        int64   `json:"hosts"`
+	Part         float64 `json:"part"`
+	SpentSeconds float64 `json:"spent_seconds"`
+	State        string  `json:"state"`
 }
 
 // Me is the response of [Client.GetMe].
@@ -678,12 +721,13 @@ type NearURL struct {
 
 // OptOut is the response of [Client.AddOptOut].
 type OptOut struct {
-	// When it was added.
-	At time.Time `json:"at"`
 	// Who added it.
-	By string `json:"by"`
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
 	// The domain name; it covers all its subdomains.
 	Host string `json:"host"`
+	// The domain name, as needed to remove the opt-out.
+	ID string `json:"id"`
 }
 
 // OptOutList is the response of [Client.ListOptOuts].
@@ -705,13 +749,13 @@ type Order struct {
 	// The id of any other object it applied to: a webhook, schedule, key or plan.
 	About string `json:"about,omitzero"`
 	// The state after the order.
-	After string    `json:"after,omitzero"`
-	At    time.Time `json:"at"`
+	After string `json:"after,omitzero"`
 	// The state before the order.
 	Before string `json:"before,omitzero"`
 	// Who gave the order: an API key, or a user of the command line.
-	By   string `json:"by"`
-	Host string `json:"host,omitzero"`
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+	Host      string    `json:"host,omitzero"`
 	// Position in the log; always increasing.
 	ID     int64  `json:"id"`
 	Job    int64  `json:"job,omitzero"`
@@ -730,10 +774,12 @@ type OrderList struct {
 
 // OwnedHost is the response of [Client.CheckOwnedHost] and [Client.ClaimHost].
 type OwnedHost struct {
-	AskedAt time.Time `json:"asked_at"`
+	CreatedAt time.Time `json:"created_at"`
 	// URL of a file on the host that has the token on its own line.
 	File string `json:"file"`
 	Host string `json:"host"`
+	// The host, as in the path of the claim.
+	ID string `json:"id"`
 	// Whether ownership is verified.
 	Owned bool `json:"owned"`
 	// When ownership was verified; absent until then.
@@ -763,10 +809,10 @@ type OwnedHostRequest struct {
 
 // PaceStep is part of [HostStory] and [Receipt].
 type PaceStep struct {
-	At     time.Time `json:"at"`
-	Cause  string    `json:"cause"`
-	FromMS int64     `json:"from_ms"`
-	ToMS   int64     `json:"to_ms"`
+	At          time.Time `json:"at"`
+	Cause       string    `json:"cause"`
+	FromSeconds float64   `json:"from_seconds"`
+	ToSeconds   float64   `json:"to_seconds"`
 }
 
 // PageList is the response of [Client.ListPages].
@@ -792,57 +838,57 @@ type PassCheck struct {
 
 // PlanHost is part of [PlanView].
 type PlanHost struct {
-	Blocked        string        `json:"blocked,omitzero"`
-	Disallowed     int64         `json:"disallowed"`
-	Domain         string        `json:"domain"`
-	Failed         string        `json:"failed,omitzero"`
-	HeldUntil      time.Time     `json:"held_until,omitzero"`
-	Host           string        `json:"host"`
-	InFlight       int64         `json:"in_flight"`
-	IntervalMS     int64         `json:"interval_ms"`
-	Links          int64         `json:"links"`
-	Listed         int64         `json:"listed"`
-	Moved          string        `json:"moved,omitzero"`
-	Outside        int64         `json:"outside"`
-	Owned          bool          `json:"owned,omitzero"`
-	PaceMS         int64         `json:"pace_ms"`
-	PageBytes      int64         `json:"page_bytes,omitzero"`
-	Pages          int64         `json:"pages"`
-	PagesAsked     []PlanPage    `json:"pages_asked,omitzero"`
-	Prefixes       []PlanPrefix  `json:"prefixes,omitzero"`
-	Remembered     bool          `json:"remembered"`
-	Repeated       int64         `json:"repeated"`
-	Requests       int64         `json:"requests"`
-	ResponseMS     int64         `json:"response_ms,omitzero"`
-	Robots         PlanRobots    `json:"robots"`
-	Sent           int64         `json:"sent"`
-	Sitemaps       []PlanSitemap `json:"sitemaps,omitzero"`
-	SitemapsUnread int64         `json:"sitemaps_unread,omitzero"`
-	SizeKnown      bool          `json:"size_known"`
-	Source         string        `json:"source"`
-	TakesMS        int64         `json:"takes_ms"`
-	Unlisted       int64         `json:"unlisted"`
+	Blocked         string        `json:"blocked,omitzero"`
+	Disallowed      int64         `json:"disallowed"`
+	Domain          string        `json:"domain"`
+	Failed          string        `json:"failed,omitzero"`
+	HeldUntil       time.Time     `json:"held_until,omitzero"`
+	Host            string        `json:"host"`
+	InFlight        int64         `json:"in_flight"`
+	IntervalSeconds float64       `json:"interval_seconds"`
+	Links           int64         `json:"links"`
+	Listed          int64         `json:"listed"`
+	Moved           string        `json:"moved,omitzero"`
+	Outside         int64         `json:"outside"`
+	Owned           bool          `json:"owned,omitzero"`
+	PaceSeconds     float64       `json:"pace_seconds"`
+	PageBytes       int64         `json:"page_bytes,omitzero"`
+	Pages           int64         `json:"pages"`
+	PagesAsked      []PlanPage    `json:"pages_asked,omitzero"`
+	Prefixes        []PlanPrefix  `json:"prefixes,omitzero"`
+	Remembered      bool          `json:"remembered"`
+	Repeated        int64         `json:"repeated"`
+	Requests        int64         `json:"requests"`
+	ResponseSeconds float64       `json:"response_seconds,omitzero"`
+	Robots          PlanRobots    `json:"robots"`
+	Sent            int64         `json:"sent"`
+	Sitemaps        []PlanSitemap `json:"sitemaps,omitzero"`
+	SitemapsUnread  int64         `json:"sitemaps_unread,omitzero"`
+	SizeKnown       bool          `json:"size_known"`
+	Source          string        `json:"source"`
+	TakesSeconds    float64       `json:"takes_seconds"`
+	Unlisted        int64         `json:"unlisted"`
 }
 
 // PlanLimit is part of [PlanView].
 type PlanLimit struct {
-	Layer string `json:"layer"`
-	Max   int64  `json:"max"`
-	Name  string `json:"name"`
-	Needs int64  `json:"needs"`
-	Stops bool   `json:"stops"`
-	Unit  string `json:"unit,omitzero"`
-	Used  int64  `json:"used"`
+	Layer string  `json:"layer"`
+	Limit string  `json:"limit"`
+	Max   float64 `json:"max"`
+	Needs float64 `json:"needs"`
+	Stops bool    `json:"stops"`
+	Unit  string  `json:"unit,omitzero"`
+	Used  float64 `json:"used"`
 }
 
 // PlanPage is part of [PlanHost].
 type PlanPage struct {
-	Bytes   int64  `json:"bytes"`
-	Detail  string `json:"detail,omitzero"`
-	Outcome string `json:"outcome"`
-	Status  int64  `json:"status,omitzero"`
-	TookMS  int64  `json:"took_ms"`
-	URL     string `json:"url"`
+	Bytes       int64   `json:"bytes"`
+	Detail      string  `json:"detail,omitzero"`
+	Outcome     string  `json:"outcome"`
+	Status      int64   `json:"status,omitzero"`
+	TookSeconds float64 `json:"took_seconds"`
+	URL         string  `json:"url"`
 }
 
 // PlanPrefix is part of [PlanHost].
@@ -853,16 +899,16 @@ type PlanPrefix struct {
 
 // PlanRobots is part of [PlanHost].
 type PlanRobots struct {
-	Access       string   `json:"access,omitzero"`
-	CrawlDelayMS int64    `json:"crawl_delay_ms,omitzero"`
-	Error        string   `json:"error,omitzero"`
-	Ignored      bool     `json:"ignored,omitzero"`
-	Line         int64    `json:"line,omitzero"`
-	Reason       string   `json:"reason"`
-	Rule         string   `json:"rule,omitzero"`
-	SeedAllowed  bool     `json:"seed_allowed"`
-	Sitemaps     []string `json:"sitemaps,omitzero"`
-	Status       int64    `json:"status,omitzero"`
+	Access            string   `json:"access,omitzero"`
+	CrawlDelaySeconds float64  `json:"crawl_delay_seconds,omitzero"`
+	Error             string   `json:"error,omitzero"`
+	Ignored           bool     `json:"ignored,omitzero"`
+	Line              int64    `json:"line,omitzero"`
+	Reason            string   `json:"reason"`
+	Rule              string   `json:"rule,omitzero"`
+	SeedAllowed       bool     `json:"seed_allowed"`
+	Sitemaps          []string `json:"sitemaps,omitzero"`
+	Status            int64    `json:"status,omitzero"`
 }
 
 // PlanSitemap is part of [PlanHost].
@@ -876,35 +922,41 @@ type PlanSitemap struct {
 
 // PlanView is the response of [Client.GetJobPlan].
 type PlanView struct {
-	Bytes int64 `json:"bytes"`
+	Bytes    int64       `json:"bytes"`
+	Ceilings []PlanLimit `json:"ceilings"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
-	Ends      string      `json:"ends"`
-	Hosts     []PlanHost  `json:"hosts"`
-	Job       int64       `json:"job"`
-	Limits    []PlanLimit `json:"limits"`
-	Outside   int64       `json:"outside"`
-	Pages     int64       `json:"pages"`
-	Reason    string      `json:"reason,omitzero"`
-	Requests  int64       `json:"requests"`
-	Sent      int64       `json:"sent"`
-	Sentence  string      `json:"sentence"`
-	SizeKnown bool        `json:"size_known"`
-	Slowest   string      `json:"slowest,omitzero"`
+	Ends      string     `json:"ends"`
+	Hosts     []PlanHost `json:"hosts"`
+	Job       int64      `json:"job"`
+	Outside   int64      `json:"outside"`
+	Pages     int64      `json:"pages"`
+	Reason    string     `json:"reason,omitzero"`
+	Requests  int64      `json:"requests"`
+	Sent      int64      `json:"sent"`
+	Sentence  string     `json:"sentence"`
+	SizeKnown bool       `json:"size_known"`
+	Slowest   string     `json:"slowest,omitzero"`
 	// State of the dry run. Until it is complete, the plan shows what is known so
 	// far. One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
-	State     string   `json:"state"`
-	StoppedBy string   `json:"stopped_by,omitzero"`
-	TakesMS   int64    `json:"takes_ms"`
-	Unknown   []string `json:"unknown"`
+	State        string   `json:"state"`
+	StoppedBy    string   `json:"stopped_by,omitzero"`
+	TakesSeconds float64  `json:"takes_seconds"`
+	Unknown      []string `json:"unknown"`
 }
 
 // Problem is the error of a failed operation.
 type Problem struct {
-	// The kind of problem, for programs. One of invalid, unauthorised, forbidden,
-	// not_found, not_allowed, conflict, too_large, too_many, unavailable,
-	// internal.
+	// The type of problem, for programs: the last part of type. One of
+	// malformed_body, missing_key, invalid_key, revoked_key, expired_key,
+	// scope_too_narrow, operator_only, no_tenant, cross_origin, not_found,
+	// unknown_path, method_not_allowed, body_timeout, wrong_state, conflict,
+	// too_many_objects, idempotency_key_reused, not_a_dry_run, no_export_location,
+	// no_worker, order_refused, not_verified, body_too_large,
+	// unsupported_media_type, wrong_hostname, invalid_value, invalid_cursor,
+	// host_not_owned, unknown_tenant, unknown_plan, too_many_urls, rate_limited,
+	// quota_exhausted, checked_recently, internal, unavailable, too_many_streams.
 	Code string `json:"code"`
 	// What is wrong with this request, in one sentence.
 	Detail string `json:"detail"`
@@ -914,9 +966,29 @@ type Problem struct {
 	Hint string `json:"hint"`
 	// The HTTP status of the response.
 	Status int64 `json:"status"`
-	// The standard text of the HTTP status.
+	// The type of problem, in words for people.
 	Title string `json:"title"`
-	// Always about:blank; code identifies the kind of problem.
+	// The URI of the type of problem; docs/reference/problems.md lists them. One
+	// of urn:headway:problem:malformed_body, urn:headway:problem:missing_key,
+	// urn:headway:problem:invalid_key, urn:headway:problem:revoked_key,
+	// urn:headway:problem:expired_key, urn:headway:problem:scope_too_narrow,
+	// urn:headway:problem:operator_only, urn:headway:problem:no_tenant,
+	// urn:headway:problem:cross_origin, urn:headway:problem:not_found,
+	// urn:headway:problem:unknown_path, urn:headway:problem:method_not_allowed,
+	// urn:headway:problem:body_timeout, urn:headway:problem:wrong_state,
+	// urn:headway:problem:conflict, urn:headway:problem:too_many_objects,
+	// urn:headway:problem:idempotency_key_reused,
+	// urn:headway:problem:not_a_dry_run, urn:headway:problem:no_export_location,
+	// urn:headway:problem:no_worker, urn:headway:problem:order_refused,
+	// urn:headway:problem:not_verified, urn:headway:problem:body_too_large,
+	// urn:headway:problem:unsupported_media_type,
+	// urn:headway:problem:wrong_hostname, urn:headway:problem:invalid_value,
+	// urn:headway:problem:invalid_cursor, urn:headway:problem:host_not_owned,
+	// urn:headway:problem:unknown_tenant, urn:headway:problem:unknown_plan,
+	// urn:headway:problem:too_many_urls, urn:headway:problem:rate_limited,
+	// urn:headway:problem:quota_exhausted, urn:headway:problem:checked_recently,
+	// urn:headway:problem:internal, urn:headway:problem:unavailable,
+	// urn:headway:problem:too_many_streams.
 	Type string `json:"type"`
 }
 
@@ -942,13 +1014,13 @@ type Receipt struct {
 	AllSent              int64           `json:"all_sent,omitzero"`
 	BusiestMinute        int64           `json:"busiest_minute"`
 	Bytes                int64           `json:"bytes"`
+	CreatedAt            time.Time       `json:"created_at"`
 	Disallowed           int64           `json:"disallowed"`
 	From                 time.Time       `json:"from,omitzero"`
 	Host                 string          `json:"host"`
 	Incidents            []Incident      `json:"incidents,omitzero"`
 	Instructions         []Step          `json:"instructions"`
-	MadeAt               time.Time       `json:"made_at"`
-	MedianGapMS          int64           `json:"median_gap_ms,omitzero"`
+	MedianGapSeconds     float64         `json:"median_gap_seconds,omitzero"`
 	Notes                []string        `json:"notes"`
 	Now                  *LiveHost       `json:"now,omitzero"`
 	Orders               []ReceiptOrder  `json:"orders,omitzero"`
@@ -965,7 +1037,7 @@ type Receipt struct {
 	Running              bool            `json:"running"`
 	SentInsideRetryAfter int64           `json:"sent_inside_retry_after"`
 	SmallestGapAt        time.Time       `json:"smallest_gap_at,omitzero"`
-	SmallestGapMS        int64           `json:"smallest_gap_ms,omitzero"`
+	SmallestGapSeconds   float64         `json:"smallest_gap_seconds,omitzero"`
 	Statuses             []StatusCount   `json:"statuses"`
 	To                   time.Time       `json:"to,omitzero"`
 	Unsent               int64           `json:"unsent,omitzero"`
@@ -995,37 +1067,37 @@ type Recheck struct {
 
 // Refusal is part of [Receipt].
 type Refusal struct {
-	AskedMS    int64     `json:"asked_ms,omitzero"`
-	At         time.Time `json:"at"`
-	RetryAfter string    `json:"retry_after,omitzero"`
-	Status     int64     `json:"status"`
-	URL        string    `json:"url"`
+	At                time.Time `json:"at"`
+	RetryAfter        string    `json:"retry_after,omitzero"`
+	RetryAfterSeconds float64   `json:"retry_after_seconds,omitzero"`
+	Status            int64     `json:"status"`
+	URL               string    `json:"url"`
 }
 
 // RobotsExcerpt is part of [Why].
 type RobotsExcerpt struct {
-	Allowed      bool          `json:"allowed"`
-	Confidence   string        `json:"confidence,omitzero"`
-	CrawlDelayMS int64         `json:"crawl_delay_ms,omitzero"`
-	DecidedAt    time.Time     `json:"decided_at,omitzero"`
-	FetchedAt    time.Time     `json:"fetched_at,omitzero"`
-	Group        string        `json:"group,omitzero"`
-	Line         int64         `json:"line,omitzero"`
-	Lines        []ExcerptLine `json:"lines,omitzero"`
-	Reason       string        `json:"reason"`
-	Rule         string        `json:"rule,omitzero"`
-	SHA256       string        `json:"sha256,omitzero"`
-	URL          string        `json:"url"`
+	Allowed           bool          `json:"allowed"`
+	Confidence        string        `json:"confidence,omitzero"`
+	CrawlDelaySeconds float64       `json:"crawl_delay_seconds,omitzero"`
+	DecidedAt         time.Time     `json:"decided_at,omitzero"`
+	FetchedAt         time.Time     `json:"fetched_at,omitzero"`
+	Group             string        `json:"group,omitzero"`
+	Line              int64         `json:"line,omitzero"`
+	Lines             []ExcerptLine `json:"lines,omitzero"`
+	Reason            string        `json:"reason"`
+	Rule              string        `json:"rule,omitzero"`
+	SHA256            string        `json:"sha256,omitzero"`
+	URL               string        `json:"url"`
 }
 
 // RobotsVersion is part of [Receipt].
 type RobotsVersion struct {
-	Bytes         int64     `json:"bytes"`
-	Decisions     int64     `json:"decisions"`
-	Disallowed    int64     `json:"disallowed"`
-	FirstFetched  time.Time `json:"first_fetched"`
-	LastConfirmed time.Time `json:"last_confirmed"`
-	SHA256        string    `json:"sha256"`
+	Bytes           int64     `json:"bytes"`
+	Decisions       int64     `json:"decisions"`
+	Disallowed      int64     `json:"disallowed"`
+	FirstFetchedAt  time.Time `json:"first_fetched_at"`
+	LastConfirmedAt time.Time `json:"last_confirmed_at"`
+	SHA256          string    `json:"sha256"`
 }
 
 // Schedule is the response of [Client.ChangeSchedule], [Client.CreateSchedule],
@@ -1039,18 +1111,14 @@ type Schedule struct {
 	// When the next job is created, if the previous one has ended by then.
 	DueAt time.Time `json:"due_at"`
 	ID    string    `json:"id"`
+	// The request for each job of the schedule.
+	Job JobRequest `json:"job"`
 	// Number of jobs created.
 	Jobs int64 `json:"jobs"`
 	// The most recent job; absent before the first.
 	LastJob int64 `json:"last_job,omitzero"`
-	// Name of its jobs.
-	Name string `json:"name"`
 	// Since when it is paused; absent while it is active.
 	PausedAt time.Time `json:"paused_at,omitzero"`
-	// The seeds as given in the request.
-	Seeds []string `json:"seeds"`
-	// The requested settings of its jobs, by setting name.
-	Settings map[string][]string `json:"settings,omitzero"`
 }
 
 // ScheduleChange is the request body of [Client.ChangeSchedule].
@@ -1096,9 +1164,10 @@ type ScopeVerdict struct {
 
 // SimulatedLimits is the response of [Client.SimulateLimits].
 type SimulatedLimits struct {
+	// The limits that would be in force.
+	Ceilings []Ceiling `json:"ceilings"`
 	// What would keep the job from starting.
-	Errors []string   `json:"errors"`
-	Limits []JobLimit `json:"limits"`
+	Errors []string `json:"errors"`
 	// The plan used; absent if there is none.
 	Plan   string `json:"plan,omitzero"`
 	Tenant string `json:"tenant,omitzero"`
@@ -1107,7 +1176,7 @@ type SimulatedLimits struct {
 // Slow is the response of [Client.ExplainPaceOfJob].
 type Slow struct {
 	Change               string      `json:"change"`
-	ElapsedMS            int64       `json:"elapsed_ms"`
+	ElapsedSeconds       float64     `json:"elapsed_seconds"`
 	Layers               []LiveLayer `json:"layers,omitzero"`
 	Left                 *Left       `json:"left,omitzero"`
 	MoreWorkersWouldHelp bool        `json:"more_workers_would_help"`
@@ -1121,7 +1190,7 @@ type Slow struct {
 	Slowest              []Host      `json:"slowest,omitzero"`
 	SoFar                Verdict     `json:"so_far"`
 	State                string      `json:"state"`
-	TailMS               int64       `json:"tail_ms,omitzero"`
+	TailSeconds          float64     `json:"tail_seconds,omitzero"`
 }
 
 // StatusCount is part of [Receipt].
@@ -1188,17 +1257,17 @@ type Verdict struct {
 
 // Waiting is part of [Why].
 type Waiting struct {
-	Ahead        int64     `json:"ahead,omitzero"`
-	AheadAtLeast bool      `json:"ahead_at_least,omitzero"`
-	Host         *LiveHost `json:"host,omitzero"`
-	InFlightMS   int64     `json:"in_flight_ms,omitzero"`
-	Live         bool      `json:"live"`
-	Note         string    `json:"note,omitzero"`
-	Paused       bool      `json:"paused,omitzero"`
-	Reason       string    `json:"reason"`
-	TurnGuess    time.Time `json:"turn_guess,omitzero"`
-	Until        time.Time `json:"until,omitzero"`
-	Where        string    `json:"where,omitzero"`
+	Ahead           int64     `json:"ahead,omitzero"`
+	AheadAtLeast    bool      `json:"ahead_at_least,omitzero"`
+	Host            *LiveHost `json:"host,omitzero"`
+	InFlightSeconds float64   `json:"in_flight_seconds,omitzero"`
+	Live            bool      `json:"live"`
+	Note            string    `json:"note,omitzero"`
+	Paused          bool      `json:"paused,omitzero"`
+	Reason          string    `json:"reason"`
+	TurnGuess       time.Time `json:"turn_guess,omitzero"`
+	Until           time.Time `json:"until,omitzero"`
+	Where           string    `json:"where,omitzero"`
 }
 
 // Webhook is the response of [Client.ChangeWebhook] and [Client.GetWebhook].
@@ -1218,8 +1287,8 @@ type Webhook struct {
 	Kinds []string `json:"kinds"`
 	// Until when messages are also signed with the previous secret; absent if they
 	// are not.
-	OldSecretEnds time.Time `json:"old_secret_ends,omitzero"`
-	URL           string    `json:"url"`
+	OldSecretEndsAt time.Time `json:"old_secret_ends_at,omitzero"`
+	URL             string    `json:"url"`
 }
 
 // WebhookChange is the request body of [Client.ChangeWebhook].
@@ -1270,7 +1339,7 @@ type WebhookSecret struct {
 	Kinds []string `json:"kinds"`
 	// Until when messages are also signed with the previous secret; absent if they
 	// are not.
-	OldSecretEnds time.Time `json:"old_secret_ends,omitzero"`
+	OldSecretEndsAt time.Time `json:"old_secret_ends_at,omitzero"`
 	// The signing secret, for verifying signatures. It is not shown again.
 	Secret string `json:"secret"`
 	URL    string `json:"url"`
@@ -1325,3 +1394,44 @@ type WhyCrawl struct {
 	// cancelled, failed.
 	State string `json:"state"`
 }
+
+// The codes of a [Problem]; docs/reference/problems.md explains them.
+const (
+	CodeMalformedBody        = "malformed_body"
+	CodeMissingKey           = "missing_key"
+	CodeInvalidKey           = "invalid_key"
+	CodeRevokedKey           = "revoked_key"
+	CodeExpiredKey           = "expired_key"
+	CodeScopeTooNarrow       = "scope_too_narrow"
+	CodeOperatorOnly         = "operator_only"
+	CodeNoTenant             = "no_tenant"
+	CodeCrossOrigin          = "cross_origin"
+	CodeNotFound             = "not_found"
+	CodeUnknownPath          = "unknown_path"
+	CodeMethodNotAllowed     = "method_not_allowed"
+	CodeBodyTimeout          = "body_timeout"
+	CodeWrongState           = "wrong_state"
+	CodeConflict             = "conflict"
+	CodeTooManyObjects       = "too_many_objects"
+	CodeIdempotencyKeyReused = "idempotency_key_reused"
+	CodeNotADryRun           = "not_a_dry_run"
+	CodeNoExportLocation     = "no_export_location"
+	CodeNoWorker             = "no_worker"
+	CodeOrderRefused         = "order_refused"
+	CodeNotVerified          = "not_verified"
+	CodeBodyTooLarge         = "body_too_large"
+	CodeUnsupportedMediaType = "unsupported_media_type"
+	CodeWrongHostname        = "wrong_hostname"
+	CodeInvalidValue         = "invalid_value"
+	CodeInvalidCursor        = "invalid_cursor"
+	CodeHostNotOwned         = "host_not_owned"
+	CodeUnknownTenant        = "unknown_tenant"
+	CodeUnknownPlan          = "unknown_plan"
+	CodeTooManyURLs          = "too_many_urls"
+	CodeRateLimited          = "rate_limited"
+	CodeQuotaExhausted       = "quota_exhausted"
+	CodeCheckedRecently      = "checked_recently"
+	CodeInternal             = "internal"
+	CodeUnavailable          = "unavailable"
+	CodeTooManyStreams       = "too_many_streams"
+)

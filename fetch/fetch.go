@@ -34,7 +34,7 @@ import (
 // Config configures a [Client]. Zero settings have the default stated with each
 // field. The connect timeout is a setting of the guard.
 type Config struct {
-	// Dialer opens the connections. It is required.
+	// Dialer opens the connections; nil for one that blocks private addresses.
 	Dialer *guard.Dialer
 	// Identity is what the User-Agent says.
 	Identity Identity
@@ -111,9 +111,6 @@ func (c Config) withDefaults() Config {
 // validate joins all problems, each with its field name.
 func (c Config) validate() error {
 	var errs []error
-	if c.Dialer == nil {
-		errs = append(errs, errors.New("a Dialer is missing"))
-	}
 	if err := c.Identity.validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -146,6 +143,12 @@ func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("fetch config: %w", err)
+	}
+	if cfg.Dialer == nil {
+		var err error
+		if cfg.Dialer, err = guard.New(guard.Config{}); err != nil {
+			return nil, err
+		}
 	}
 	return &Client{
 		cfg:      cfg,

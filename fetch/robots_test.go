@@ -164,7 +164,7 @@ func TestBadRequests(t *testing.T) {
 		t.Error("a bad request was sent")
 	}
 	_, err := New(Config{Identity: Identity{Product: "a b", Version: "/", Contact: "x"}, MaxBody: -1, KeepAlive: -1})
-	for _, field := range []string{"Dialer", "Product", "Version", "Contact", "MaxBody", "KeepAlive"} {
+	for _, field := range []string{"Product", "Version", "Contact", "MaxBody", "KeepAlive"} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s is not named in %v", field, err)
 		}

@@ -7,7 +7,16 @@ import (
 	"time"
 )
 
-// MarshalJSON encodes limits by name, durations in milliseconds, without those that are not set.
+// stored is the name of the limit in stores, where durations are in milliseconds.
+func (r *Rule) stored() string {
+	if r.Kind == Span {
+		return string(r.Name) + "_ms"
+	}
+	return string(r.Name)
+}
+
+// MarshalJSON encodes limits as stores keep them: by name, durations in milliseconds, without those
+// that are not set. Users see [Fields].
 func (l Limits) MarshalJSON() ([]byte, error) {
 	text := []byte{'{'}
 	for i := range Rules {
@@ -22,7 +31,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 		if len(text) > 1 {
 			text = append(text, ',')
 		}
-		text = append(strconv.AppendQuote(text, r.Field()), ':')
+		text = append(strconv.AppendQuote(text, r.stored()), ':')
 		text = strconv.AppendInt(text, amount, 10)
 	}
 	return append(text, '}'), nil
@@ -37,13 +46,13 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 	*l = Limits{}
 	for i := range Rules {
 		r := &Rules[i]
-		text, ok := fields[r.Field()]
+		text, ok := fields[r.stored()]
 		if !ok {
 			continue
 		}
 		var amount int64
 		if err := json.Unmarshal(text, &amount); err != nil {
-			return fmt.Errorf("%s: %w", r.Field(), err)
+			return fmt.Errorf("%s: %w", r.stored(), err)
 		}
 		if r.Kind == Span {
 			amount = int64(time.Duration(amount) * time.Millisecond)

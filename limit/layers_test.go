@@ -189,6 +189,12 @@ func TestJSON(t *testing.T) {
 			}
 		})
 	}
+	shown, err := json.Marshal(all.Fields())
+	want := `{"max_bytes":5,"max_concurrent_crawls":8,"max_depth":4,"max_hosts":9,"max_pages":1,"max_pages_per_host":6,"max_requests":2,"max_requests_per_second":10,` +
+		`"max_time_seconds":3,"patience_seconds":420,"retention_seconds":39600}`
+	if err != nil || string(shown) != want {
+		t.Errorf("shown as %s, want %s (%v)", shown, want, err)
+	}
 	for _, n := range Names { // a new limit must be encoded, too
 		if all.Of(n) == 0 {
 			t.Errorf("%s is not among all limits", n)

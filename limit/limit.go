@@ -161,10 +161,10 @@ func (n Name) Rule() *Rule {
 	return nil
 }
 
-// Field is the name of the limit in JSON, where durations are in milliseconds.
+// Field is the name of the limit in [Fields], where durations are in seconds.
 func (r *Rule) Field() string {
 	if r.Kind == Span {
-		return string(r.Name) + "_ms"
+		return string(r.Name) + "_seconds"
 	}
 	return string(r.Name)
 }
@@ -203,17 +203,17 @@ func (n Name) span() bool {
 	return r != nil && r.Kind == Span
 }
 
-// InUnits is an amount of the limit and its unit for machine-readable output: durations in milliseconds
-// (ms), sizes in bytes, counts without a unit.
-func (n Name) InUnits(amount int64) (value int64, unit string) {
+// InUnits is an amount of the limit and its unit for machine-readable output: durations in seconds,
+// sizes in bytes, counts without a unit.
+func (n Name) InUnits(amount int64) (value float64, unit string) {
 	r := n.Rule()
 	switch {
 	case r != nil && r.Kind == Span:
-		return time.Duration(amount).Milliseconds(), "ms"
+		return time.Duration(amount).Round(time.Millisecond).Seconds(), "seconds"
 	case r != nil && r.Kind == Size:
-		return amount, "bytes"
+		return float64(amount), "bytes"
 	default:
-		return amount, ""
+		return float64(amount), ""
 	}
 }
 

@@ -70,6 +70,11 @@ func (a *AtEnd) Write(_ context.Context, v *visit.Visit) error {
 	return nil
 }
 
+// ReadsLinks reports whether a draft needs the links of pages.
+func (a *AtEnd) ReadsLinks() bool {
+	return slices.ContainsFunc(a.drafts, func(d Draft) bool { return ReadsLinks(d) })
+}
+
 // Flush does nothing.
 func (a *AtEnd) Flush() error { return a.broken }
 

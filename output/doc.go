@@ -10,6 +10,10 @@
 // authoritative, and a [Finisher] compares its file with it once, at the end of the crawl,
 // by counting: only differences are read.
 //
+// Bytes are not stored. Outputs that need them, [ExchangeWriter] and [PageWriter], receive
+// them before the visit is stored, and are synced before each commit. [BodyWriter] passes
+// pages with their bodies to a function of a program.
+//
 // Guarantees: a finished file contains every URL of the crawl that ended, exactly once,
 // however often the crawl was killed and resumed; it appears complete or not at all; memory
 // does not grow with the crawl. Pending URLs are left out, and so are out-of-scope URLs,

@@ -17,7 +17,7 @@ type ExchangeWriter interface {
 	Exchange(ctx context.Context, x *Exchange) error
 	// Sync makes everything written so far durable. No visit is stored before the
 	// bytes of its exchange are on disk.
-	Sync() error
+	Sync(ctx context.Context) error
 }
 
 // Exchange is one request and its response, as sent over the network. An exchange without a

@@ -34,6 +34,18 @@ type Finisher interface {
 	Finish(ctx context.Context, l Ledger) error
 }
 
+// LinkReader is a Writer or Draft that may need the links of pages that the crawl kept.
+type LinkReader interface {
+	// ReadsLinks reports whether the ledger must have them.
+	ReadsLinks() bool
+}
+
+// ReadsLinks reports whether a Writer or Draft needs the links of pages.
+func ReadsLinks(w any) bool {
+	r, ok := w.(LinkReader)
+	return ok && r.ReadsLinks()
+}
+
 // Ledger is the authoritative list a file is compared with: all URLs of a crawl that ended,
 // except out-of-scope ones. It must not change while it is read.
 type Ledger interface {
@@ -41,7 +53,8 @@ type Ledger interface {
 	Ended(ctx context.Context) (map[Ending]int64, error)
 	// Each calls yield once for each URL that ended this way, in any order, until it
 	// returns an error, and returns that error. A URL that ended without a visit is
-	// passed as one with only its item and ending; links are not included.
+	// passed as one with only its item and ending. Links are included if the crawl kept
+	// them and the writer is a [LinkReader].
 	Each(ctx context.Context, e Ending, yield func(*visit.Visit) error) error
 }
 

@@ -30,7 +30,7 @@ func (r *recorder) Write(_ context.Context, v *visit.Visit) error {
 func (r *recorder) Flush() error { r.note("flush"); return nil }
 func (r *recorder) Close() error { return nil }
 
-func visits(t *testing.T, paths ...string) []visit.Visit {
+func visits(t testing.TB, paths ...string) []visit.Visit {
 	var list []visit.Visit
 	for _, p := range paths {
 		u, err := weburl.Parse("https://example.com" + p)

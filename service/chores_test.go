@@ -108,7 +108,7 @@ type webhook struct {
 	Enabled         bool
 	Kinds           []string
 	Reason          string    `json:"disabled_reason"`
-	OldEnds         time.Time `json:"old_secret_ends"`
+	OldEnds         time.Time `json:"old_secret_ends_at"`
 }
 
 // TestWebhooks creates a webhook with the API. It receives signed events, including
@@ -122,7 +122,7 @@ func TestWebhooks(t *testing.T) {
 		t.Helper()
 		var j jobView
 		s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"https://example.com/"}}).read(t, http.StatusCreated, &j)
-		return j.Job
+		return j.ID
 	}
 	arrives := func(id int64) {
 		t.Helper()
@@ -210,14 +210,14 @@ func TestSchedules(t *testing.T) {
 		PausedAt time.Time `json:"paused_at"`
 	}
 	crawl := map[string]any{"seeds": []string{"https://example.com/"}, "limits": map[string]any{"max_pages": 5}}
-	apt := map[string]any{"every_ms": 3_600_000, "least_ms": 60_000, "most_ms": 86_400_000}
+	apt := map[string]any{"every_seconds": 3600, "least_seconds": 60, "most_seconds": 86_400}
 	for name, bad := range map[string]map[string]any{
 		"neither":       {"job": crawl},
 		"both":          {"job": crawl, "cron": "@daily", "adaptive": apt},
 		"no expression": {"job": crawl, "cron": "often"},
 		"never":         {"job": crawl, "cron": "0 0 31 2 *"},
 		"too often":     {"job": crawl, "cron": "@every 1s"},
-		"bounds":        {"job": crawl, "adaptive": map[string]any{"every_ms": 60_000, "least_ms": 120_000, "most_ms": 180_000}},
+		"bounds":        {"job": crawl, "adaptive": map[string]any{"every_seconds": 60, "least_seconds": 120, "most_seconds": 180}},
 		"no job":        {"cron": "@daily"},
 	} {
 		if a := s.ask("POST", "/v1/schedules", k, bad); a.status != http.StatusUnprocessableEntity {
@@ -236,7 +236,7 @@ func TestSchedules(t *testing.T) {
 	})
 	var j jobView
 	s.ask("GET", fmt.Sprintf("/v1/jobs/%d", soon.LastJob), k, nil).read(t, http.StatusOK, &j)
-	if j.State != "queued" || j.Tenant != "acme" || j.MaxPages != 5 || len(j.Seeds) != 1 {
+	if j.State != "queued" || j.Tenant != "acme" || j.Limits.MaxPages != 5 || len(j.Seeds) != 1 {
 		t.Errorf("its job: %+v", j)
 	}
 	path := "/v1/schedules/" + daily.ID

@@ -31,31 +31,31 @@ func TestClient(t *testing.T) {
 	c, ctx := s.client(key(t, s.st, "acme", store.ScopeWrite)), t.Context()
 	asked := client.JobRequest{
 		Seeds: []string{"example.com"}, Scope: new("domain"), Exclude: []string{"/cart/*"}, Files: new(false),
-		Limits: &client.JobCeilings{MaxPages: new(int64(5)), MaxDepth: new(int64(0))}, Pace: &client.JobPace{DelayMS: new(int64(1500))},
+		Limits: &client.Limits{MaxPages: new(int64(5)), MaxDepth: new(int64(0))}, Pace: &client.JobPace{DelaySeconds: new(1.5)},
 	}
 	j, err := c.CreateJob(ctx, asked, client.CreateJobParams{IdempotencyKey: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%s %s %d %v %v", j.Tenant, j.State, j.MaxPages, j.Seeds, j.Settings); got != "acme queued 5 [example.com] map[exclude:[/cart/*] files:[false] max_depth:[0] max_pages:[5] pace.delay:[1.5s] scope:[domain]]" {
-		t.Errorf("created %s", got)
+	if got := fmt.Sprintf("%s %s %v %s %v %v", j.Tenant, j.State, j.Seeds, j.Scope, j.Exclude, *j.Pace.DelaySeconds); got != "acme queued [example.com] domain [/cart/*] 1.5" || *j.Limits.MaxPages != 5 || *j.Limits.MaxDepth != 0 {
+		t.Errorf("created %s, %+v", got, j.Limits)
 	}
 	again, err := c.CreateJob(ctx, asked, client.CreateJobParams{IdempotencyKey: "one"})
-	if err != nil || again.Job != j.Job {
+	if err != nil || again.ID != j.ID {
 		t.Errorf("again %+v, %v", again, err)
 	}
-	if _, err := c.ExtendJob(ctx, j.Job, client.Extension{MaxPages: 9}); err != nil {
+	if _, err := c.ExtendJob(ctx, j.ID, client.Extension{MaxPages: 9}); err != nil {
 		t.Error(err)
 	}
-	if j, err = c.CancelJob(ctx, j.Job); err != nil || j.State != "cancelled" || j.MaxPages != 9 {
+	if j, err = c.CancelJob(ctx, j.ID); err != nil || j.State != "cancelled" || *j.Limits.MaxPages != 9 {
 		t.Errorf("cancelled %+v, %v", j, err)
 	}
-	_, err = c.PauseJob(ctx, j.Job)
-	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusConflict || p.Hint != "check its state with GET /v1/jobs/1" {
+	_, err = c.PauseJob(ctx, j.ID)
+	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusConflict || p.Code != client.CodeWrongState || p.Type != "urn:headway:problem:wrong_state" || p.Hint != "check its state with GET /v1/jobs/1" {
 		t.Errorf("paused: %v", err)
 	}
 	_, err = s.client("hw_wrong").GetMe(ctx)
-	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusUnauthorized || p.Hint == "" {
+	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != http.StatusUnauthorized || p.Code != client.CodeInvalidKey || p.Hint == "" {
 		t.Errorf("with a wrong key: %v", err)
 	}
 	hook, err := c.CreateWebhook(ctx, client.WebhookRequest{URL: "https://example.com/hook"}, client.CreateWebhookParams{})
@@ -97,22 +97,22 @@ func TestClientLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e, err := range c.AllEvents(ctx, client.ListEventsParams{Limit: 1, Job: other.Job}) {
-		if err != nil || e.Job != other.Job {
+	for e, err := range c.AllEvents(ctx, client.ListEventsParams{Limit: 1, Job: other.ID}) {
+		if err != nil || e.Job != other.ID {
 			t.Errorf("event %+v, %v", e, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // to fail rather than hang
 	defer cancel()
 	var kinds []string
-	for e, err := range c.FollowEvents(ctx, client.FollowEventsParams{Job: other.Job, After: "0"}) {
+	for e, err := range c.FollowEvents(ctx, client.FollowEventsParams{Job: other.ID, After: "0"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if kinds = append(kinds, e.Kind); len(kinds) == 2 {
 			break
 		}
-		if _, err := c.CancelJob(ctx, other.Job); err != nil {
+		if _, err := c.CancelJob(ctx, other.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -223,6 +223,13 @@ func TestGeneratedRequests(t *testing.T) {
 		case r.Method == http.MethodHead || a.StatusCode >= 300 && a.StatusCode < 400:
 		case a.StatusCode >= http.StatusBadRequest:
 			answered{a.StatusCode, a.Header, text}.problem(t)
+			var p struct{ Code string }
+			if err := json.Unmarshal(text, &p); err != nil {
+				t.Error(err)
+			}
+			if elsewhere := p.Code == "unknown_path" || p.Code == "method_not_allowed"; !elsewhere && r.Method == o.method && !slices.Contains(o.Responses[fmt.Sprint(a.StatusCode)].Codes, p.Code) {
+				t.Errorf("%s: %d with the code %s, which is not described", asked, a.StatusCode, p.Code)
+			}
 		}
 		if a.Header.Get("Content-Type") == "application/x-ndjson" {
 			for line := range bytes.Lines(text) {

@@ -198,7 +198,7 @@ func TestOwnedHosts(t *testing.T) {
 	}
 	job := func(k, seed string, want int) {
 		t.Helper()
-		s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{seed + "/"}, "pace": map[string]any{"delay_ms": 100}}).read(t, want, nil)
+		s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{seed + "/"}, "pace": map[string]any{"delay_seconds": 0.1}}).read(t, want, nil)
 	}
 
 	h := claim(k, file)

@@ -93,18 +93,18 @@ func TestOrders(t *testing.T) {
 	crawl := map[string]any{"seeds": []string{"https://example.com/"}, "limits": map[string]any{"max_pages": 10}}
 	s.ask("POST", "/v1/jobs", k, crawl).read(t, http.StatusCreated, nil)
 	var slowed struct {
-		Pace int64 `json:"pace_ms"`
+		Delay float64 `json:"delay_seconds"`
 	}
-	s.ask("POST", "/v1/jobs/1/set-pace", k, map[string]any{"delay_ms": 5000}).read(t, http.StatusOK, &slowed)
-	if slowed.Pace != 5000 {
-		t.Errorf("slowed to %d ms", slowed.Pace)
+	s.ask("POST", "/v1/jobs/1/set-pace", k, map[string]any{"delay_seconds": 5}).read(t, http.StatusOK, &slowed)
+	if slowed.Delay != 5 {
+		t.Errorf("slowed to %v s", slowed.Delay)
 	}
-	s.ask("POST", "/v1/jobs/1/set-pace", k, map[string]any{"delay_ms": 60_001}).read(t, http.StatusUnprocessableEntity, nil)
-	s.ask("POST", "/v1/jobs/1/set-pace", other, map[string]any{"delay_ms": 1}).read(t, http.StatusNotFound, nil)
+	s.ask("POST", "/v1/jobs/1/set-pace", k, map[string]any{"delay_seconds": 60.001}).read(t, http.StatusUnprocessableEntity, nil)
+	s.ask("POST", "/v1/jobs/1/set-pace", other, map[string]any{"delay_seconds": 0.001}).read(t, http.StatusNotFound, nil)
 	s.ask("POST", "/v1/jobs/1/extend", k, map[string]any{"max_pages": 20}).read(t, http.StatusOK, nil)
 	s.ask("POST", "/v1/jobs/1/cancel", k, nil).read(t, http.StatusOK, nil)
 	s.ask("POST", "/v1/jobs/1/cancel", k, nil).read(t, http.StatusOK, nil) // cancelled already
-	s.ask("POST", "/v1/jobs/1/set-pace", k, map[string]any{"delay_ms": 1}).read(t, http.StatusConflict, nil)
+	s.ask("POST", "/v1/jobs/1/set-pace", k, map[string]any{"delay_seconds": 0.001}).read(t, http.StatusConflict, nil)
 	var made struct{ ID string }
 	s.ask("POST", "/v1/webhooks", k, map[string]any{"url": "https://example.com/hook"}).read(t, http.StatusCreated, &made)
 	hook := "/v1/webhooks/" + made.ID
@@ -170,13 +170,16 @@ func TestChangeSchedule(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	crawl := func(seed string) map[string]any { return map[string]any{"seeds": []string{seed}} }
-	apt := map[string]any{"every_ms": 3600000, "least_ms": 3600000, "most_ms": 7200000}
+	apt := map[string]any{"every_seconds": 3600, "least_seconds": 3600, "most_seconds": 7200}
 	var is struct {
-		ID, Name, Cron string
-		Adaptive       *struct {
-			Every int64 `json:"every_ms"`
+		ID, Cron string
+		Adaptive *struct {
+			Every int64 `json:"every_seconds"`
 		}
-		Seeds    []string
+		Job struct {
+			Name  string
+			Seeds []string
+		}
 		DueAt    time.Time `json:"due_at"`
 		PausedAt time.Time `json:"paused_at"`
 	}
@@ -186,7 +189,7 @@ func TestChangeSchedule(t *testing.T) {
 		{"cron": "* * * * * *"},
 		{"cron": "no"},
 		{"cron": "@daily", "adaptive": apt},
-		{"adaptive": map[string]any{"every_ms": 60000, "least_ms": 120000, "most_ms": 240000}},
+		{"adaptive": map[string]any{"every_seconds": 60, "least_seconds": 120, "most_seconds": 240}},
 		{"job": map[string]any{"seeds": []string{}}},
 		{"job": crawl("ftp://example.com/")},
 	} {
@@ -202,13 +205,13 @@ func TestChangeSchedule(t *testing.T) {
 	if change(map[string]any{}); is.Cron != "0 0 1 1 *" || !is.DueAt.Equal(newYear) {
 		t.Errorf("nothing changed: %+v", is)
 	}
-	if change(map[string]any{"job": crawl("https://example.org/")}); is.Name != "https://example.org" || is.Seeds[0] != "https://example.org/" || !is.DueAt.Equal(newYear) || is.Cron == "" {
+	if change(map[string]any{"job": crawl("https://example.org/")}); is.Job.Name != "https://example.org" || is.Job.Seeds[0] != "https://example.org/" || !is.DueAt.Equal(newYear) || is.Cron == "" {
 		t.Errorf("another job: %+v", is)
 	}
 	if change(map[string]any{"paused": true, "cron": "@daily"}); is.PausedAt.IsZero() || is.Cron != "@daily" || time.Until(is.DueAt) > 24*time.Hour {
 		t.Errorf("paused, at other times: %+v", is)
 	}
-	if change(map[string]any{"adaptive": apt}); is.PausedAt.IsZero() || is.Cron != "" || is.Adaptive == nil || is.Adaptive.Every != 3600000 {
+	if change(map[string]any{"adaptive": apt}); is.PausedAt.IsZero() || is.Cron != "" || is.Adaptive == nil || is.Adaptive.Every != 3600 {
 		t.Errorf("by an interval: %+v", is)
 	}
 	if change(map[string]any{"paused": false, "cron": "@weekly"}); !is.PausedAt.IsZero() || is.Cron != "@weekly" || is.Adaptive != nil || time.Until(is.DueAt) > 7*24*time.Hour {

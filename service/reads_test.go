@@ -66,7 +66,7 @@ func TestJobListCounts(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeRead)
 	type row struct {
-		Job            int64
+		ID             int64
 		Pages, Waiting int
 		Outcomes       map[string]int
 	}
@@ -154,11 +154,11 @@ func TestReads(t *testing.T) {
 		Host        string
 		Incidents   int
 		PaceChanges []struct {
-			To int `json:"to_ms"`
+			To float64 `json:"to_seconds"`
 		} `json:"pace_changes"`
 	}
 	s.ask("GET", "/v1/hosts/one?host="+host, operator, nil).read(t, http.StatusOK, &one)
-	if one.Host != host || one.Incidents != 2 || len(one.PaceChanges) != 2 || one.PaceChanges[0].To != 2000 {
+	if one.Host != host || one.Incidents != 2 || len(one.PaceChanges) != 2 || one.PaceChanges[0].To != 2 {
 		t.Errorf("one host: %+v", one)
 	}
 	s.ask("GET", "/v1/hosts/one?host=https://nowhere.example", operator, nil).read(t, http.StatusNotFound, nil)

@@ -142,7 +142,7 @@ func serve(ctx context.Context, c Config, l net.Listener, chores choreRunner) er
 	})
 	h := &health{store: c.Store}
 	server := &http.Server{
-		Handler:           h.withHealth(a.Handler()),
+		Handler:           api.WithRequestID(h.withHealth(a.Handler())),
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
@@ -214,6 +214,10 @@ func (h *health) ready(ctx context.Context) error {
 	}
 	return Answers(ctx, h.store)
 }
+
+// LogRequestIDs returns a logger that adds request_id to each line about a request. The
+// service does so with its own log; this is for the log of its store.
+func LogRequestIDs(log *slog.Logger) *slog.Logger { return api.LogRequestIDs(log) }
 
 // Answers reports an error if the database does not respond in time.
 func Answers(ctx context.Context, st *postgres.Store) error {

@@ -201,12 +201,14 @@ func (a answered) read(t testing.TB, status int, into any) {
 
 // jobView is the part of a job that tests read.
 type jobView struct {
-	Job      int64
-	State    string
-	Tenant   string
-	Name     string
-	MaxPages int64 `json:"max_pages"`
-	Seeds    []string
+	ID     int64
+	State  string
+	Tenant string
+	Name   string
+	Limits struct {
+		MaxPages int64 `json:"max_pages"`
+	}
+	Seeds []string
 }
 
 // TestJobs runs a job from creation to its end.
@@ -214,19 +216,19 @@ func TestJobs(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	var j jobView
-	a := s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"example.com"}, "limits": map[string]any{"max_pages": 5}, "pace": map[string]any{"delay_ms": 1500}})
+	a := s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"example.com"}, "limits": map[string]any{"max_pages": 5}, "pace": map[string]any{"delay_seconds": 1.5}})
 	a.read(t, http.StatusCreated, &j)
-	if j.State != "queued" || j.Tenant != "acme" || j.Name != "https://example.com" || j.MaxPages != 5 || a.header.Get("Location") != fmt.Sprintf("/v1/jobs/%d", j.Job) {
+	if j.State != "queued" || j.Tenant != "acme" || j.Name != "https://example.com" || j.Limits.MaxPages != 5 || a.header.Get("Location") != fmt.Sprintf("/v1/jobs/%d", j.ID) {
 		t.Errorf("%+v, %v", j, a.header)
 	}
 	stored, err := s.st.Job(t.Context(), 1)
 	if err != nil || string(stored.Spec) != `{"seeds":["example.com"],"settings":{"max_pages":["5"],"pace.delay":["1.5s"]}}` {
 		t.Errorf("stored %s, %v", stored.Spec, err)
 	}
-	path := fmt.Sprintf("/v1/jobs/%d", j.Job)
+	path := fmt.Sprintf("/v1/jobs/%d", j.ID)
 	s.ask("POST", path+"/pause", k, nil).read(t, http.StatusConflict, nil)
 	s.ask("POST", path+"/extend", k, map[string]any{"max_pages": 9}).read(t, http.StatusOK, &j)
-	if j.MaxPages != 9 {
+	if j.Limits.MaxPages != 9 {
 		t.Errorf("extended: %+v", j)
 	}
 	s.ask("POST", path+"/cancel", k, nil).read(t, http.StatusOK, &j)
@@ -254,7 +256,7 @@ func TestJobs(t *testing.T) {
 	next := list.NextCursor
 	list.NextCursor = ""
 	s.ask("GET", "/v1/jobs?limit=1&cursor="+next, k, nil).read(t, http.StatusOK, &list)
-	if len(list.Jobs) != 1 || list.Jobs[0].Job != 1 || list.NextCursor != "" {
+	if len(list.Jobs) != 1 || list.Jobs[0].ID != 1 || list.NextCursor != "" {
 		t.Errorf("second page %+v", list)
 	}
 	s.ask("GET", "/v1/jobs?state=running&cursor="+next, k, nil).read(t, http.StatusUnprocessableEntity, nil)
@@ -301,7 +303,7 @@ func TestSimulatedLimits(t *testing.T) {
 	}
 	k, operator := key(t, s.st, "acme", store.ScopeRead), key(t, s.st, "", store.ScopeOperator)
 	wish := func(more ...any) map[string]any {
-		body := map[string]any{"limits": map[string]any{"max_pages": 5000, "max_time_ms": 1e9, "max_depth": 3}}
+		body := map[string]any{"limits": map[string]any{"max_pages": 5000, "max_time_seconds": 1e6, "max_depth": 3}}
 		for i := 0; i+1 < len(more); i += 2 {
 			body[more[i].(string)] = more[i+1]
 		}
@@ -312,27 +314,33 @@ func TestSimulatedLimits(t *testing.T) {
 		body map[string]any
 		want string
 	}{
-		{k, wish(), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 86400000 job ms"},
-		{operator, wish("plan", "large"), "max_pages 1000 plan, max_time 3600000 plan ms, max_depth 3 job, patience 86400000 job ms, max_hosts 20 plan"},
-		{operator, wish("tenant", "acme"), "max_pages 60 usage, max_time 1000000000 job ms, max_depth 3 job, patience 86400000 job ms"},
-		{k, map[string]any{"preset": "audit"}, "max_pages 60 usage, max_time 3600000 job ms, patience 86400000 job ms"},
+		{k, wish(), "max_pages 60 usage, max_time 1000000 job seconds, max_depth 3 job, patience 86400 job seconds"},
+		{operator, wish("plan", "large"), "max_pages 1000 plan, max_time 3600 plan seconds, max_depth 3 job, patience 86400 job seconds, max_hosts 20 plan"},
+		{operator, wish("tenant", "acme"), "max_pages 60 usage, max_time 1000000 job seconds, max_depth 3 job, patience 86400 job seconds"},
+		{k, map[string]any{"preset": "audit"}, "max_pages 60 usage, max_time 3600 job seconds, patience 86400 job seconds"},
 	} {
 		var got struct {
-			Limits []struct {
-				Name, Layer, Unit string
-				Max               int64
+			Ceilings []struct {
+				Limit, Layer, Unit string
+				Max                int64
 			}
 		}
 		s.ask("POST", "/v1/limits/simulate", c.key, c.body).read(t, http.StatusOK, &got)
 		var words []string
-		for _, l := range got.Limits {
-			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %d %s %s", l.Name, l.Max, l.Layer, l.Unit)))
+		for _, l := range got.Ceilings {
+			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %d %s %s", l.Limit, l.Max, l.Layer, l.Unit)))
 		}
 		if text := strings.Join(words, ", "); text != c.want {
 			t.Errorf("%v: %s, want %s", c.body, text, c.want)
 		}
 	}
 	s.ask("POST", "/v1/limits/simulate", k, wish("plan", "large")).read(t, http.StatusForbidden, nil)
+	for field, code := range map[string]string{"tenant": "unknown_tenant", "plan": "unknown_plan"} {
+		var p struct{ Code string }
+		if s.ask("POST", "/v1/limits/simulate", operator, wish(field, "nosuch")).read(t, http.StatusUnprocessableEntity, &p); p.Code != code {
+			t.Errorf("an unknown %s: %s", field, p.Code)
+		}
+	}
 	s.ask("POST", "/v1/limits/simulate", operator, wish("plan", "none")).read(t, http.StatusUnprocessableEntity, nil)
 }
 
@@ -421,13 +429,13 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("why: %+v", why)
 	}
 	var limits struct {
-		Limits []struct {
-			Name, Layer string
-			Max         int64
+		Ceilings []struct {
+			Limit, Layer string
+			Max          int64
 		}
 	}
 	s.ask("GET", path+"/limits", k, nil).read(t, http.StatusOK, &limits)
-	if len(limits.Limits) != 1 || limits.Limits[0].Name != "max_pages" || limits.Limits[0].Layer != "job" || limits.Limits[0].Max != 7777 {
+	if len(limits.Ceilings) != 1 || limits.Ceilings[0].Limit != "max_pages" || limits.Ceilings[0].Layer != "job" || limits.Ceilings[0].Max != 7777 {
 		t.Errorf("limits: %+v", limits)
 	}
 	if err := s.st.SetPlan(t.Context(), store.Plan{Name: "small", MonthPages: 1000}); err != nil {
@@ -452,5 +460,16 @@ func TestAnswers(t *testing.T) {
 	s.ask("GET", "/v1/orders", k, nil).read(t, http.StatusOK, &orders)
 	if len(orders.Orders) != 1 || orders.Orders[0].What != "pause" || orders.Orders[0].Before != "running" || orders.Orders[0].After != "paused" || !strings.HasPrefix(orders.Orders[0].By, "key ") {
 		t.Errorf("orders: %+v", orders)
+	}
+}
+
+// TestRequestIDs wants an id in each response: that of the request or a new one.
+func TestRequestIDs(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	for path, status := range map[string]int{"/livez": http.StatusOK, "/v1/jobs": http.StatusUnauthorized, "/nothing": http.StatusUnauthorized} {
+		a, b := s.ask("GET", path, "", nil), s.ask("GET", path, "", nil, "X-Request-Id", "trace-7")
+		if a.status != status || a.header.Get("X-Request-Id") == "" || b.header.Get("X-Request-Id") != "trace-7" {
+			t.Errorf("%s: %d, ids %q and %q", path, a.status, a.header.Get("X-Request-Id"), b.header.Get("X-Request-Id"))
+		}
 	}
 }

@@ -178,7 +178,7 @@ func (a answered) problem(t testing.TB) {
 		t.Errorf("status %d of type %q: %v: %s", a.status, a.header.Get("Content-Type"), err, a.body)
 		return
 	}
-	if p.Type != "about:blank" || p.Title != http.StatusText(a.status) || p.Status != a.status || p.Code == "" || p.Detail == "" || p.Hint == "" {
+	if p.Type != "urn:headway:problem:"+p.Code || p.Title == "" || p.Status != a.status || p.Code == "" || p.Detail == "" || p.Hint == "" {
 		t.Errorf("problem %s", a.body)
 	}
 }

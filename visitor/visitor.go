@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"headway/content"
+	"headway/extract"
 	"headway/fetch"
 	"headway/internal/exchange"
 	"headway/politeness"
@@ -23,6 +25,8 @@ type Visitor struct {
 	Robots  robots.Policy     // what applies if robots.txt cannot be read
 	Owned   bool              // the operator declared the host as owned
 	Secrets fetch.Secrets     // for owned hosts
+	Content content.Options   // what to record of the main text of the page; zero for nothing
+	Extract *extract.Rules    // for the fields of the page; nil for none
 
 	// IgnoreRobots skips robots.txt. It requires Owned and is recorded in the evidence.
 	IgnoreRobots bool
@@ -62,12 +66,13 @@ func (v *Visitor) Visit(ctx context.Context, u weburl.URL) (Look, error) {
 	if v.IgnoreRobots && !v.Owned {
 		return look, &NotOwnedError{Host: u.Host()}
 	}
+	var rules *robots.Rules
 	if v.IgnoreRobots {
 		look.Robots.Ignored = true
 		look.Robots.Decision = exchange.Ignore(&look.Visit, time.Now().UTC())
 	} else {
 		var err error
-		if host, err = v.fetchRobots(ctx, &look, host); err != nil {
+		if host, rules, err = v.fetchRobots(ctx, &look, host); err != nil {
 			return look, err
 		}
 		if look.Visit.Outcome != "" {
@@ -79,11 +84,11 @@ func (v *Visitor) Visit(ctx context.Context, u weburl.URL) (Look, error) {
 		return look, err
 	}
 	look.Waited = time.Since(began)
-	return look, v.fetchPage(ctx, &look, host)
+	return look, v.fetchPage(ctx, &look, host, rules)
 }
 
 func (v *Visitor) requester() *exchange.Requester {
-	return &exchange.Requester{Fetcher: v.Client, Agent: v.Agent}
+	return &exchange.Requester{Fetcher: v.Client, Agent: v.Agent, Content: v.Content, Extract: v.Extract}
 }
 
 func (v *Visitor) host(u weburl.URL) exchange.Host {
@@ -91,19 +96,19 @@ func (v *Visitor) host(u weburl.URL) exchange.Host {
 }
 
 // fetchRobots fetches and parses robots.txt and checks the URL.
-func (v *Visitor) fetchRobots(ctx context.Context, look *Look, host politeness.State) (politeness.State, error) {
+func (v *Visitor) fetchRobots(ctx context.Context, look *Look, host politeness.State) (politeness.State, *robots.Rules, error) {
 	u := look.Visit.Item.URL
 	r := v.requester().Robots(ctx, v.host(u), robots.State{}, 0)
 	defer r.Close()
 	if r.LocalErr != nil {
-		return host, r.LocalErr
+		return host, nil, r.LocalErr
 	}
 	look.Robots = RobotsLook{URL: r.URL, Hops: r.Hops, Sent: r.Timing.Sent, Status: r.Status, Err: r.Err}
 	if r.Err != nil && r.RequestsSent() == 0 {
 		// No DNS name, no connection or a blocked address: it would stop the page as well,
 		// and becomes its outcome.
 		exchange.RecordFailure(&look.Visit, r.Err, r.At)
-		return host, nil
+		return host, nil, nil
 	}
 	state := v.Robots.Observe(robots.State{}, r.At, r.Says)
 	verdict := v.Robots.Verdict(state, r.At)
@@ -120,13 +125,15 @@ func (v *Visitor) fetchRobots(ctx context.Context, look *Look, host politeness.S
 		host = v.Policy.Sent(host, r.Timing.Sent)
 		host, _ = v.Policy.Observe(host, r.At, r.Polite())
 	}
-	return host, nil
+	return host, rules, nil
 }
 
 // fetchPage fetches and parses the page.
-func (v *Visitor) fetchPage(ctx context.Context, look *Look, host politeness.State) error {
+func (v *Visitor) fetchPage(ctx context.Context, look *Look, host politeness.State, rules *robots.Rules) error {
 	item := look.Visit.Item
-	page := v.requester().Page(ctx, exchange.PageRequest(item, v.host(item.URL)), &look.Visit)
+	from := v.requester()
+	from.Rules = rules
+	page := from.Page(ctx, exchange.PageRequest(item, v.host(item.URL)), &look.Visit)
 	defer page.Close()
 	if page.LocalErr != nil {
 		return page.LocalErr

@@ -159,6 +159,7 @@ var deserts = map[string]string{
 	"/exhibit/retry-after/":     "throttled",
 	"/exhibit/same/":            "fetched",
 	"/exhibit/links":            "fetched",
+	"/exhibit/catalogue/":       "fetched",
 
 	"/exhibit/redirect/":        "redirected", // a private target is a link like any; the guard refuses it when it is requested
 	"/exhibit/redirect/file":    "failed protocol",

@@ -24,20 +24,21 @@ import (
 // folders.
 const Map = `
 # the journey of one URL; only the engine joins its stops
-.                        weburl scope frontier robots politeness fetch fetch/guard visit store output limit job ask gauge survey internal/control internal/engine internal/jobrun
-internal/engine          weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects internal/result
+.                        content extract weburl scope frontier robots politeness fetch fetch/guard visit store output limit job ask gauge survey internal/control internal/engine internal/jobrun
+internal/engine          content extract weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects internal/result
 survey                   weburl scope robots politeness fetch parse visit store visitor internal/borrow internal/exchange internal/pace
 gauge                    ask frontier job limit politeness store visit
-visitor                  weburl robots politeness fetch visit internal/exchange
-internal/exchange        weburl robots politeness fetch fetch/guard parse visit
+visitor                  content extract weburl robots politeness fetch visit internal/exchange
+internal/exchange        content extract weburl robots politeness fetch fetch/guard parse visit
 internal/loop            fetch/guard
 internal/committer       frontier store visit internal/discovery internal/loop
 internal/jobrun          job limit politeness store visit weburl internal/discovery
 internal/control         ask frontier gauge job limit politeness store visit weburl internal/borrow internal/committer internal/loop internal/pace
-internal/fetchpool       fetch frontier gauge internal/discovery internal/exchange internal/loop internal/redirects output parse robots store store/journal visit weburl
+internal/fetchpool       content extract fetch frontier gauge internal/discovery internal/exchange internal/loop internal/redirects output parse robots store store/journal visit weburl
 internal/redirects       job store visit weburl
 internal/ownership       store
 internal/result          job output store visit
+internal/replay          content fetch internal/exchange job output output/warc robots store visit weburl
 internal/discovery       frontier job parse scope store visit weburl
 internal/borrow          politeness store internal/pace
 internal/pace            politeness store
@@ -53,20 +54,24 @@ fetch                    weburl fetch/guard fetch/internal/inflate github.com/kl
 fetch/internal/inflate
 fetch/guard              github.com/miekg/dns
 fetch/guard/guardtest    github.com/miekg/dns
-parse                    weburl golang.org/x/text github.com/zeebo/xxh3
+internal/htmltoken
+parse                    weburl internal/htmltoken golang.org/x/text github.com/zeebo/xxh3
+content                  weburl parse internal/htmltoken
+extract                  weburl scope internal/htmltoken github.com/andybalholm/cascadia github.com/antchfx/xpath go.yaml.in/yaml/v3 golang.org/x/net
 visit                    weburl job
 store                    weburl visit job limit
 store/journal            weburl job
 store/internal/ledger    store job
-store/internal/record    store visit
+store/internal/record    store visit weburl github.com/klauspost/compress
 store/memory             store store/internal/ledger weburl visit job limit
 store/sqlite             store store/internal/ledger store/internal/record weburl visit job modernc.org/sqlite github.com/pressly/goose/v3 golang.org/x/sys
 store/postgres           store store/internal/record weburl visit job limit github.com/jackc/pgx/v5 github.com/pressly/goose/v3
-store/storetest          internal/race internal/stall store store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
+store/storetest          internal/race internal/stall store store/internal/record store/memory weburl visit job limit github.com/google/go-cmp pgregory.net/rapid
 output                   visit
 output/*                 output internal/atomicfile visit weburl
 output/parquet           output internal/atomicfile visit github.com/parquet-go/parquet-go github.com/klauspost/compress
-output/warc              output internal/atomicfile visit github.com/klauspost/compress
+output/markdown          output internal/atomicfile visit weburl golang.org/x/text
+output/warc              output internal/atomicfile visit weburl github.com/klauspost/compress
 output/format            output output/*
 output/report            answer internal/humanize store visit job weburl github.com/zeebo/xxh3
 output/s3                fetch/guard github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go
@@ -85,7 +90,7 @@ service/orders           service/internal/proof store
 client
 client/internal/generate
 service/internal/openapi service/internal/api
-service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit output/format politeness service/apikey service/internal/export service/internal/proof service/internal/schedule service/internal/webhook service/orders store visit weburl github.com/danielgtaylor/huma/v2
+service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit output/format politeness service/apikey service/internal/event service/internal/export service/internal/proof service/internal/schedule service/internal/webhook service/orders store visit weburl github.com/danielgtaylor/huma/v2
 
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
@@ -97,24 +102,25 @@ bench/run                lab
 # the program
 cmd/headway              internal/cli
 service/internal/chore   job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/event   job limit store
 service/internal/export  fetch/guard internal/result internal/atomicfile job output/format output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
-service/internal/webhook fetch/guard store github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/webhook fetch/guard job service/internal/event store github.com/jackc/pgx/v5 github.com/riverqueue/river
 internal/cli             internal/cli/command internal/cli/crawl internal/cli/export internal/cli/fleet internal/cli/inspect internal/cli/lab internal/config github.com/spf13/cobra github.com/spf13/pflag
 internal/cli/command     answer ask fetch fetch/guard internal/atomicfile internal/config internal/humanize internal/jobspec job store store/sqlite visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
-internal/cli/crawl       . answer ask fetch fetch/guard governor internal/check internal/cli/command internal/cli/export internal/config internal/humanize internal/jobspec internal/view internal/warm job limit output output/format output/jsonl output/warc robots scope store store/sqlite survey visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys golang.org/x/term
-internal/cli/export      answer fetch/guard internal/atomicfile internal/cli/command internal/result job output/format output/report output/s3 store/sqlite github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/crawl       . answer ask content extract fetch fetch/guard governor internal/check internal/cli/command internal/cli/export internal/config internal/humanize internal/jobspec internal/view internal/warm job limit output output/format output/jsonl output/warc robots scope store store/sqlite survey visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys golang.org/x/term
+internal/cli/export      answer content fetch/guard internal/atomicfile internal/cli/command internal/config internal/replay internal/result job output/format output/report output/s3 output/warc store/sqlite github.com/spf13/cobra github.com/spf13/pflag
 internal/cli/fleet       . answer ask client fetch/guard gauge internal/cli/command internal/cli/crawl internal/cli/export internal/cli/inspect internal/config internal/humanize internal/jobspec internal/metrics internal/traces job limit output/s3 politeness scope service service/apikey service/orders store store/postgres weburl github.com/spf13/cobra github.com/spf13/pflag
-internal/cli/inspect     . answer ask fetch fetch/guard internal/cli/command internal/config job output/format politeness robots store store/sqlite visit visitor weburl github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/inspect     . answer ask content extract fetch fetch/guard internal/cli/command internal/config job output/format politeness robots store store/sqlite visit visitor weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/cli/lab         fetch/guard internal/cli/command lab lab/temper weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/warm            internal/atomicfile job store visit weburl
 internal/view            . internal/humanize ask frontier job limit store visit charm.land/bubbletea/v2 charm.land/lipgloss/v2 golang.org/x/sys
 internal/humanize         store visit
 internal/check           internal/atomicfile job store visit weburl output fetch/guard scope
 internal/jobspec         answer fetch internal/config job limit store weburl
-internal/config          internal/machine output/format limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
+internal/config          content extract internal/machine output/format limit politeness weburl fetch/guard github.com/spf13/pflag go.yaml.in/yaml/v3
 internal/traces          fetch/guard output visit go.opentelemetry.io/otel
 internal/metrics         gauge frontier politeness visit job github.com/prometheus/client_golang
 internal/refgen          gauge job output/format visit internal/cli internal/cli/command internal/config internal/metrics github.com/spf13/cobra github.com/spf13/pflag
@@ -130,7 +136,7 @@ internal/stall
 internal/race
 internal/racefree
 internal/vectors
-internal/atomicfile
+internal/atomicfile       golang.org/x/sys
 `
 
 // Rules is a parsed import map: package path to what it may import.

@@ -31,7 +31,7 @@ var commandGroups = []struct {
 		inspect.StopCommand, hostCommand, inspect.OptOutCommand, inspect.RmCommand, inspect.ConfigCommand,
 	}},
 	{"Ask", []func() *cobra.Command{
-		inspect.WhyCommand, inspect.SlowCommand, hostsCommand, inspect.URLsCommand, inspect.CompareCommand, inspect.RobotsCommand, inspect.URLCommand,
+		inspect.WhyCommand, inspect.SlowCommand, hostsCommand, inspect.URLsCommand, inspect.LinksCommand, inspect.CompareCommand, inspect.RobotsCommand, inspect.URLCommand,
 	}},
 	{"Export", []func() *cobra.Command{export.Command, export.ReportCommand, inspect.CourtesyCommand}},
 	{"Fleet", []func() *cobra.Command{fleet.JobCommand, fleet.WorkerCommand, fleet.ServeCommand, fleet.AdminCommand}},
@@ -47,8 +47,9 @@ func hostsCommand() *cobra.Command { return inspect.HostsCommand(fleet.Client{})
 // --help shows these, --help-all shows all.
 var commonFlags = map[string][]string{
 	"headway crawl": {
-		"contact", "seeds", "dir", "fresh", "scope", "include", "exclude", "max-pages", "max-depth", "max-time", "preset", "delay", "format", "json",
+		"contact", "seeds", "dir", "fresh", "scope", "include", "exclude", "max-pages", "max-depth", "max-time", "preset", "delay", "format", "stdout", "json",
 	},
+	"headway fetch": {"contact", "text", "markdown", "headers", "links", "preset", "owned", "allow-private", "json"},
 	"headway check": {
 		"contact", "dir", "fail-on", "junit", "recheck", "scope", "include", "exclude", "max-pages", "max-time", "preset", "json",
 	},
@@ -64,9 +65,6 @@ var commonFlags = map[string][]string{
 		"listen", "temper", "hosts", "pages", "seed", "latency", "crawl-delay", "rate-limit", "error-rate", "robots", "address", "dns", "tls", "json",
 	},
 }
-
-// helpWidth is how wide help may be: what a small terminal shows.
-const helpWidth = 80
 
 // showHelp prints the help of a command.
 func showHelp(cmd *cobra.Command, _ []string) {
@@ -158,7 +156,7 @@ func flagLines(flags []*pflag.Flag) string {
 		} else {
 			fmt.Fprintf(&b, "  %-*s  ", width, name)
 		}
-		b.WriteString(strings.ReplaceAll(wrap(texts[i], helpWidth-width-4), "\n", indent) + "\n")
+		b.WriteString(strings.ReplaceAll(command.Wrap(texts[i], command.LineWidth-width-4), "\n", indent) + "\n")
 	}
 	return b.String()
 }
@@ -188,27 +186,6 @@ func flagText(f *pflag.Flag) string {
 		def = strings.TrimSuffix(strings.TrimSuffix(def, "0s"), "0m")
 	}
 	return text + " (default " + def + ")"
-}
-
-// wrap breaks a text into lines of at most so many letters.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	at := 0
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case at+1+n > width:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += n
-	}
-	return b.String()
 }
 
 // helpAllName is the flag that shows the help with every flag.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"headway/internal/cli/command"
 )
 
 // manyFlags is from how many on --help shows only some of them.
@@ -46,7 +48,7 @@ func TestHelp(t *testing.T) {
 			var b bytes.Buffer
 			writeHelp(&b, cmd, all)
 			for line := range strings.Lines(b.String()) {
-				if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > helpWidth || strings.HasSuffix(line, " ") {
+				if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > command.LineWidth || strings.HasSuffix(line, " ") {
 					t.Errorf("%s: a line of %d letters: %q", path, utf8.RuneCountInString(line), line)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -130,6 +131,25 @@ func TestLabSaysHowToAsk(t *testing.T) {
 		}
 		cancel()
 		<-done
+	}
+}
+
+// TestLabPortInUse names the port that is in use, and the flags that choose another.
+func TestLabPortInUse(t *testing.T) {
+	var lc net.ListenConfig
+	used, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
+	at := used.Addr().String()
+	for _, args := range [][]string{{"--listen", at}, {"--listen", "127.0.0.1:0", "--listen-tls", at}} {
+		code, _, stderr := runCommand(t, append([]string{"lab", "up"}, args...)...)
+		want := "headway: error: cannot start the lab: listen on " + at + ": address already in use\n" +
+			"headway: hint: another lab may be running; stop it, or choose other ports with --listen 0.0.0.0:PORT, and for https with --listen-tls 0.0.0.0:PORT\n"
+		if code != command.ExitFailed || stderr != want {
+			t.Errorf("%q: exit code %d\n%s", args, code, stderr)
+		}
 	}
 }
 

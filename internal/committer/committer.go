@@ -62,7 +62,7 @@ type Config struct {
 	Lease          func(store.Slot) (lease store.Lease, ours bool)
 	Host           func(name string) (Host, bool)               // its current state; not ok if it is not in memory
 	MaxLowPriority func(visits int) int                         // how many low-priority visits go into a commit with that many visits
-	Sync           func() error                                 // called before each commit, in the background
+	Sync           func(context.Context) error                  // called before each commit, in the background
 	CommitContext  func() (context.Context, context.CancelFunc) // outlives the work, for the last commits
 	OnAttempt      func(ctx context.Context, err error)         // called after a failed attempt
 	OnStored       func(now time.Time, d *Done)                 // called on the loop after a commit
@@ -96,6 +96,7 @@ type Committer struct {
 	lowPriority []Entry // visits that let others go first
 	pages       int     // visits and retries among pending
 	links       int     // links of visits, and found URLs
+	texts       int     // bytes of the texts of visits
 	touched     map[string]struct{}
 	extraHosts  []Host
 	paces       []paceChange
@@ -129,7 +130,7 @@ func (c *Committer) Add(e Entry) {
 	c.addLoad(&e, 1)
 }
 
-// addLoad adds an entry to the counts of waiting pages and links; with -1 it subtracts.
+// addLoad adds an entry to the counts of waiting pages, links and texts; with -1 it subtracts.
 func (c *Committer) addLoad(e *Entry, by int) {
 	if e.Visit != nil || e.Retry != nil {
 		c.pages += by
@@ -138,6 +139,7 @@ func (c *Committer) addLoad(e *Entry, by int) {
 		c.links += by * len(e.Visit.Links)
 	}
 	c.links += by * len(e.Found)
+	c.texts += by * e.texts()
 }
 
 // AddLowPriority adds a visit that lets other entries go first.
@@ -178,8 +180,8 @@ type paceChange struct {
 // FlushNow starts the next commit without waiting for the gap.
 func (c *Committer) FlushNow() { c.flushNow = true }
 
-// Behind is how many visits and links wait for their commit.
-func (c *Committer) Behind() (pages, links int) { return c.pages, c.links }
+// Behind is how many visits and links wait for their commit, and how many bytes of text.
+func (c *Committer) Behind() (pages, links, texts int) { return c.pages, c.links, c.texts }
 
 // HasPending reports whether any entry waits.
 func (c *Committer) HasPending() bool { return len(c.pending) > 0 }
@@ -266,7 +268,7 @@ func (c *Committer) store(work context.Context, d *Done) {
 func (c *Committer) retryStore(work context.Context, d *Done) error {
 	ctx, done := c.cfg.CommitContext()
 	defer done()
-	if err := c.cfg.Sync(); err != nil {
+	if err := c.cfg.Sync(ctx); err != nil {
 		return err
 	}
 	first := time.Now()

@@ -53,7 +53,7 @@ func newDesk(t *testing.T) *harness {
 			return committer.Host{Host: store.Host{Host: name}, Slot: 3, Domain: "touched.example"}, name != "gone"
 		},
 		MaxLowPriority: func(int) int { return d.last },
-		Sync:           func() error { d.synced++; return nil },
+		Sync:           func(context.Context) error { d.synced++; return nil },
 		CommitContext:  func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(d.work)) },
 		OnStored:       func(_ time.Time, done *committer.Done) { d.done = append(d.done, done) },
 	})
@@ -120,7 +120,7 @@ func TestBatches(t *testing.T) {
 			e.Stored = func() { stored = append(stored, i) }
 			d.Add(e)
 		}
-		if n, _ := d.Behind(); n != pages {
+		if n, _, _ := d.Behind(); n != pages {
 			t.Errorf("%d wait", n)
 		}
 		d.run(time.Minute)

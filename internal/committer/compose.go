@@ -7,9 +7,9 @@ import (
 	"headway/store"
 )
 
-// full reports whether a commit has no room for an entry.
-func full(c *store.Commit, e *Entry) bool {
-	return len(c.Visits)+len(c.Retries) == store.MaxVisits || len(c.Found)+len(e.Found) > store.MaxFound ||
+// full reports whether a commit, with texts of this size, has no room for an entry.
+func full(c *store.Commit, texts int, e *Entry) bool {
+	return texts+e.texts() > store.MaxTexts || len(c.Visits)+len(c.Retries) == store.MaxVisits || len(c.Found)+len(e.Found) > store.MaxFound ||
 		len(c.Parks) == store.MaxHosts || len(c.Robots) == store.MaxVisits || max(len(c.Errands), len(c.Ran)) == store.MaxHosts
 }
 
@@ -19,9 +19,10 @@ func (c *Committer) compose(now time.Time) *Done {
 	c.storing = c.storing[:0]
 	d := &Done{Commit: store.Commit{Worker: c.worker, Number: c.number, At: now}}
 	slots := map[store.Slot]struct{}{}
-	n := 0
-	for ; n < len(c.pending) && !full(&d.Commit, &c.pending[n]); n++ {
+	n, texts := 0, 0
+	for ; n < len(c.pending) && !full(&d.Commit, texts, &c.pending[n]); n++ {
 		e := &c.pending[n]
+		texts += e.texts()
 		if e.Domain != "" {
 			slots[e.Slot] = struct{}{}
 		}
@@ -45,6 +46,14 @@ func (c *Committer) compose(now time.Time) *Done {
 		d.Commit.Leases = append(d.Commit.Leases, lease)
 	}
 	return d
+}
+
+// texts is the size of the texts of an entry, and of the links that are kept.
+func (e *Entry) texts() int {
+	if e.Visit == nil {
+		return 0
+	}
+	return e.Visit.BulkSize()
 }
 
 // write adds an entry to a commit.

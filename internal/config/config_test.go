@@ -356,7 +356,7 @@ func TestSizes(t *testing.T) {
 func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"max_page": "max_pages", "maxpages": "max_pages", "excldue": "exclude", "delay": "pace.delay", "MAX_PAGES": "max_pages",
-		"governer.enabled": "governor.enabled", "links": "jsonl.links", strings.Repeat("x", 10_000): "store.commit_gap",
+		"governer.enabled": "governor.enabled", "commit_gap": "store.commit_gap", strings.Repeat("x", 10_000): "store.commit_gap",
 	} {
 		got := nearest(name, keys())
 		if len(name) < 100 && got != want || got == "" {
@@ -410,7 +410,7 @@ func TestGiven(t *testing.T) {
 	for name, want := range map[string][]string{
 		"exclude": {"a,b", "c"}, "max-pages": {"2"}, "basic-auth": {"ann:x"}, "more": {"1", "2,3"}, "plain": {"true"},
 	} {
-		got, secret := Given(fs.Lookup(name))
+		got, secret := Given(fs.Lookup(name), new(Settings))
 		if !slices.Equal(got, want) || secret != (name == "basic-auth") {
 			t.Errorf("%s: %q, secret %v", name, got, secret)
 		}
@@ -437,5 +437,54 @@ func TestPatienceOfJobs(t *testing.T) {
 				t.Errorf("%v (%v), want %v", s.Limits.Patience, err, test.want)
 			}
 		})
+	}
+}
+
+// TestRules: a setting names a file of rules; a job, and a flag that is restored, has its
+// text, and can name no file.
+func TestRules(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	const text = "name: {css: h1}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load := func(asked Asked, change func(*pflag.FlagSet)) (*Settings, *pflag.FlagSet, error) {
+		fs := pflag.NewFlagSet("t", pflag.ContinueOnError)
+		RegisterJob(fs)
+		change(fs)
+		s, err := LoadJob(fs, nil, asked)
+		return s, fs, err
+	}
+	none := func(*pflag.FlagSet) {}
+	byFlag, fs, err := load(nil, func(fs *pflag.FlagSet) { _ = fs.Set("extract", path) })
+	if err != nil || byFlag.Extract.Text() != text {
+		t.Fatalf("flag: %v, %v", byFlag, err)
+	}
+	if asked := AskedBy(fs, byFlag); len(asked["extract"]) != 1 || asked["extract"][0] != text {
+		t.Errorf("asked: %q", asked)
+	}
+	if given, secret := Given(fs.Lookup("extract"), byFlag); len(given) != 1 || given[0] != text || secret {
+		t.Errorf("given: %q", given)
+	}
+	restored, _, err := load(nil, func(fs *pflag.FlagSet) { _ = Restore(fs, "extract", text) })
+	if err != nil || restored.Extract.Text() != text {
+		t.Errorf("restored: %v, %v", restored, err)
+	}
+	byJob, _, err := load(Asked{"extract": {text}}, none)
+	if err != nil || byJob.Extract.Text() != text {
+		t.Errorf("job: %v, %v", byJob, err)
+	}
+	cleared, fs, err := load(nil, func(fs *pflag.FlagSet) { _ = fs.Set("extract", "") })
+	if err != nil || cleared.Extract != nil {
+		t.Fatalf("an empty flag: %v, %v", cleared, err)
+	}
+	if s, _, err := load(AskedBy(fs, cleared), none); err != nil || s.Extract != nil {
+		t.Errorf("a job without rules: %v, %v", s, err)
+	}
+	if s, _, err := load(AskedBy(fs, cleared), func(fs *pflag.FlagSet) { _ = fs.Set("extract", path) }); err != nil || s.Extract != nil {
+		t.Errorf("a job without rules on a worker with rules: %v, %v", s, err)
+	}
+	if _, _, err := load(Asked{"extract": {path}}, none); err == nil || !strings.Contains(err.Error(), "extract:1: expected fields") {
+		t.Errorf("a job that names a file: %v", err)
 	}
 }

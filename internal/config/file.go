@@ -102,7 +102,7 @@ func (p *fileParser) setting(key string, at, n *yaml.Node) error {
 	if err != nil {
 		return err
 	}
-	p.byKey[key] = given{texts, fmt.Sprintf("%s:%d", p.name, at.Line)}
+	p.byKey[key] = given{texts: texts, source: fmt.Sprintf("%s:%d", p.name, at.Line)}
 	return nil
 }
 

@@ -157,7 +157,7 @@ func register(fs *pflag.FlagSet, which func(*Setting) bool) {
 // choices lists the values of a setting with a closed set.
 func choices(s *Setting) string {
 	w, ok := s.at(new(Settings)).(word)
-	if !ok || s.Key == "sitemaps" || s.Key == "log.format" { // their sentence lists the values
+	if !ok || slices.Contains([]string{"scope", "preset", "sitemaps", "log.format"}, s.Key) { // their sentence lists the values
 		return ""
 	}
 	return ": " + strings.Join(w.words, ", ")
@@ -168,6 +168,7 @@ func choices(s *Setting) string {
 type flagValue struct {
 	setting *Setting
 	given   []string
+	text    bool // given is the text of a file, not its name
 }
 
 func (f *flagValue) String() string { return strings.Join(f.given, " ") }
@@ -176,7 +177,7 @@ func (f *flagValue) Set(s string) error {
 	if !f.setting.List() {
 		f.given = nil // the last value counts
 	}
-	f.given = append(f.given, s)
+	f.given, f.text = append(f.given, s), false
 	return nil
 }
 
@@ -195,11 +196,14 @@ func (f *flagValue) Type() string {
 	}
 }
 
-// Given returns the values of a flag, in a form that can be set again, and whether
-// they are secret.
-func Given(f *pflag.Flag) (texts []string, secret bool) {
+// Given returns the values of a flag, in a form that [Restore] can set again, and whether
+// they are secret. set are the settings that were loaded.
+func Given(f *pflag.Flag, set *Settings) (texts []string, secret bool) {
 	switch v := f.Value.(type) {
 	case *flagValue:
+		if v.setting.hasText() {
+			return v.setting.textOf(set), false
+		}
 		return slices.Clone(v.given), v.setting.Secret
 	case pflag.SliceValue:
 		return v.GetSlice(), false
@@ -208,10 +212,22 @@ func Given(f *pflag.Flag) (texts []string, secret bool) {
 	}
 }
 
+// Restore sets a flag to a value that [Given] returned.
+func Restore(flags *pflag.FlagSet, name, text string) error {
+	if err := flags.Set(name, text); err != nil {
+		return err
+	}
+	if v, ok := flags.Lookup(name).Value.(*flagValue); ok {
+		v.text = v.setting.hasText()
+	}
+	return nil
+}
+
 // given is the value of a setting in one layer.
 type given struct {
 	texts  []string
 	source string
+	text   bool // the text of a file, not its name
 }
 
 // Load reads the layers: the flags of a parsed set that [Register] was called on, the
@@ -224,12 +240,16 @@ func Load(flags *pflag.FlagSet, environ []string) (*Settings, []Origin, error) {
 // Asked is the requested settings of a fleet job, by key, as they were written.
 type Asked map[string][]string
 
-// AskedBy collects the settings requested by flags of [RegisterJob].
-func AskedBy(flags *pflag.FlagSet) Asked {
+// AskedBy collects the settings requested by flags of [RegisterJob], as they were loaded.
+// A file is given as its text.
+func AskedBy(flags *pflag.FlagSet, set *Settings) Asked {
 	asked := Asked{}
 	flags.Visit(func(f *pflag.Flag) {
 		if v, ok := f.Value.(*flagValue); ok && v.setting.OfJob() {
 			asked[v.setting.Key] = v.given
+			if v.setting.hasText() {
+				asked[v.setting.Key] = v.setting.textOf(set)
+			}
 		}
 	})
 	return asked
@@ -259,12 +279,12 @@ func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, er
 func loadWith(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, []Origin, error) {
 	byJob := map[string]given{}
 	for key, texts := range asked {
-		byJob[key] = given{texts, "job"}
+		byJob[key] = given{texts: texts, source: "job", text: true} // a job names no files
 	}
 	byFlag := map[string]given{}
 	flags.Visit(func(f *pflag.Flag) {
 		if v, ok := f.Value.(*flagValue); ok {
-			byFlag[v.setting.Key] = given{v.given, "--" + f.Name}
+			byFlag[v.setting.Key] = given{v.given, "--" + f.Name, v.text}
 		}
 	})
 	byEnv, err := fromEnviron(environ)
@@ -313,7 +333,7 @@ func fromEnviron(environ []string) (map[string]given, error) {
 		if s.List() {
 			texts = strings.Split(value, "\n")
 		}
-		byEnv[s.Key] = given{texts, name}
+		byEnv[s.Key] = given{texts: texts, source: name}
 	}
 	return byEnv, nil
 }
@@ -375,7 +395,7 @@ func (l *loader) set(s *Setting, preset *Settings) (Origin, error) {
 		if !ok {
 			continue
 		}
-		if err := at.set(g.texts); err != nil {
+		if err := g.assign(at); err != nil {
 			return Origin{}, s.refuse(g.source, err)
 		}
 		if m := &l.settings.Machine; s.Key == machineDescriptors && m.Descriptors > l.machine.Descriptors {

@@ -1,11 +1,15 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"headway/content"
+	"headway/extract"
 	"headway/internal/machine"
 	"headway/limit"
+	"headway/output/format"
 	"headway/politeness"
 )
 
@@ -18,6 +22,19 @@ const (
 	SitemapsOnly = "only" // read instead of links
 	SitemapsOff  = "off"
 )
+
+// The values of content.
+const (
+	ContentText     = "text"
+	ContentMarkdown = "markdown"
+)
+
+// ContentOptions are the values of content for package content, with what the formats are
+// made of.
+func (s *Settings) ContentOptions() content.Options {
+	forms := slices.Concat(s.Content, format.Content(s.Format...))
+	return content.Options{Text: slices.Contains(forms, ContentText), Markdown: slices.Contains(forms, ContentMarkdown)}
+}
 
 // The values of robots.unreachable: what to do while robots.txt cannot be read.
 const (
@@ -35,6 +52,9 @@ type Settings struct {
 	Exclude    []string
 	Files      bool
 	Sitemaps   string
+	Content    []string
+	Extract    *extract.Rules
+	Links      bool
 
 	Dir       string
 	Format    []string

@@ -50,7 +50,7 @@ func TestOrderWithoutCrawl(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st := &shared{claim: c.claim}
-				change, err := control.OrderAtRest(t.Context(), st, ask.Question{Kind: ask.KindSlow, Host: c.host, Delay: ask.Millis(4 * time.Second), By: "ann"})
+				change, err := control.OrderAtRest(t.Context(), st, ask.Question{Kind: ask.KindSlow, Host: c.host, Delay: ask.Seconds(4 * time.Second), By: "ann"})
 				if !errors.Is(err, c.want) {
 					t.Fatal(err)
 				}

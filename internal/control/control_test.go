@@ -18,7 +18,7 @@ import (
 const shop = "http://shop.example"
 
 func slow(by time.Duration) ask.Question {
-	return ask.Question{Kind: ask.KindSlow, Host: shop, Delay: ask.Millis(by), By: "ann"}
+	return ask.Question{Kind: ask.KindSlow, Host: shop, Delay: ask.Seconds(by), By: "ann"}
 }
 
 // TestOrderInMemory changes the state of a host at once, and answers when that is stored.
@@ -63,7 +63,7 @@ func TestOrders(t *testing.T) {
 			{ask.KindForget, learned + "3s", learned + "3s"},
 		} {
 			id := fmt.Sprint(i)
-			d.mail.put(id, ask.Question{Kind: c.kind, Host: shop, Delay: ask.Millis(3 * time.Second)})
+			d.mail.put(id, ask.Question{Kind: c.kind, Host: shop, Delay: ask.Seconds(3 * time.Second)})
 			d.run(2 * commit)
 			if got := d.mail.replies[id].Change; got == nil || got.Before != c.before || got.After != c.after || got.Worker != 0 {
 				t.Errorf("%s: %+v", c.kind, d.mail.replies[id])
@@ -263,7 +263,7 @@ func TestDrain(t *testing.T) {
 		if a := d.mail.replies["1"]; d.drained > 0 || a.Workers != nil || a.Change != nil {
 			t.Errorf("another worker is meant: %+v", a)
 		}
-		if a := d.mail.replies["2"]; len(a.Workers) != 1 || a.Workers[0].Worker != self || a.Workers[0].Draining {
+		if a := d.mail.replies["2"]; len(a.Workers) != 1 || a.Workers[0].ID != self || a.Workers[0].Draining {
 			t.Errorf("%+v", a)
 		}
 		d.mail.order(3, ask.Question{Kind: ask.KindDrain, Worker: self, By: "ann"})

@@ -77,7 +77,7 @@ func newDesk(t *testing.T) *harness {
 		Store: d, Gap: time.Minute, Log: log, OnAttempt: func(context.Context, error) {}, Host: d.touched,
 		Lease:          func(s store.Slot) (store.Lease, bool) { return store.Lease{Slot: s}, true },
 		MaxLowPriority: func(int) int { return 0 },
-		Sync:           func() error { return nil },
+		Sync:           func(context.Context) error { return nil },
 		CommitContext:  func() (context.Context, context.CancelFunc) { return context.WithCancel(context.WithoutCancel(d.work)) },
 		OnStored: func(_ time.Time, done *committer.Done) {
 			for _, e := range done.Entries {
@@ -118,7 +118,7 @@ func newWorker(t *testing.T) *harness {
 			}
 			return true
 		},
-		Self:      func() ask.Worker { return ask.Worker{Worker: self, Draining: d.drained > 0} },
+		Self:      func() ask.Worker { return ask.Worker{ID: self, Draining: d.drained > 0} },
 		Drain:     func(time.Time) { d.drained++ },
 		Poll:      func(now time.Time) time.Time { return now.Add(poll) },
 		JobStatus: func(now time.Time, id job.ID) (control.JobStatus, bool) { return d.jobStatus(now), id == open },

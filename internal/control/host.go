@@ -73,7 +73,7 @@ func findURL(f *frontier.Frontier, id job.ID, raw string, now func() time.Time) 
 	if sent {
 		a.Where, a.Wait, a.Until = ask.PlaceInFlight, "", time.Time{}
 		if !since.IsZero() {
-			a.InFlight = ask.Millis(now().Sub(since))
+			a.InFlight = ask.Seconds(now().Sub(since))
 		}
 	}
 	return a, nil

@@ -33,15 +33,15 @@ const MaxSlowest = 8
 // in common.
 func (c *Control) newStatus(now time.Time, s *JobStatus) *ask.Status {
 	return &ask.Status{
-		At: now, Elapsed: ask.Millis(s.Elapsed), Workers: c.cfg.Workers, Warnings: s.Warnings, Stopping: s.Stopping, Discovery: !s.Stopped,
-		Commit: ask.Millis(c.cfg.Commits.Stats().Last), Limits: limitsOf(s), Layers: c.layers(now),
+		At: now, Elapsed: ask.Seconds(s.Elapsed), Workers: c.cfg.Workers, Warnings: s.Warnings, Stopping: s.Stopping, Discovery: !s.Stopped,
+		Commit: ask.Seconds(c.cfg.Commits.Stats().Last), Limits: limitsOf(s), Layers: c.layers(now),
 	}
 }
 
 // shares lists where host time was spent.
 func (c *Control) shares(now time.Time) (list []ask.Share) {
 	for _, s := range c.cfg.Frontier.Account().Shares(now) {
-		list = append(list, ask.Share{State: s.State.String(), Hosts: s.Hosts, Spent: ask.Millis(s.Spent), Part: s.Part})
+		list = append(list, ask.Share{State: s.State.String(), Hosts: s.Hosts, Spent: ask.Seconds(s.Spent), Part: s.Part})
 	}
 	return list
 }
@@ -49,7 +49,7 @@ func (c *Control) shares(now time.Time) (list []ask.Share) {
 // layers lists the current use of each layer.
 func (c *Control) layers(now time.Time) (list []ask.Layer) {
 	for _, l := range c.cfg.Layers(now) {
-		list = append(list, ask.Layer{Name: l.Name, Setting: l.Setting, Limit: l.Limit, Use: l.Use, Waiting: l.Waiting, Waited: ask.Millis(l.Waited)})
+		list = append(list, ask.Layer{Name: l.Name, Setting: l.Setting, Limit: l.Limit, Use: l.Use, Waiting: l.Waiting, Waited: ask.Seconds(l.Waited)})
 	}
 	return list
 }

@@ -19,9 +19,9 @@ import (
 // it is complete, nothing is lost, and only requests that were in flight were
 // repeated.
 func TestKill(t *testing.T) {
-	hosts, pages, kills, delay := 40, 30, 5, 100*time.Millisecond
+	hosts, pages, kills, delay := 40, 60, 5, 100*time.Millisecond
 	if full {
-		hosts, pages, kills, delay = 200, 100, 20, 100*time.Millisecond
+		hosts, pages, kills, delay = 200, 200, 20, 100*time.Millisecond
 	}
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(hosts, site(pages, func(t *lab.Temper) { t.Site.CrawlDelay = delay }))})
 	seed := uint64(time.Now().UnixNano())
@@ -36,21 +36,29 @@ func TestKill(t *testing.T) {
 	disk := stall.StartDisk(t, w.dir)
 	var inFlight int64
 	for range kills {
-		began, before := time.Now(), w.lab.Stats().Total.PageAnswers
+		began, before := time.Now(), w.pageAnswers()
 		cmd := w.crawl("run", args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		// Each host first gets the requests that were in flight before. Those in
-		// flight at the third kill in a row are quarantined, so the test waits for
-		// their responses.
-		w.eventually(func() bool { return w.lab.Stats().Total.PageAnswers >= before+int64(hosts) || len(ended) > 0 })
+		// Each host first gets the request that was in flight before. One that is in
+		// flight at the third kill in a row is quarantined, so the test waits for the
+		// response of every host.
+		w.eventually(func() bool {
+			now := w.pageAnswers()
+			for _, seed := range w.lab.Seeds() {
+				if h := now[seed]; h.UniquePages < int64(pages) && h.PageAnswers <= before[seed].PageAnswers {
+					return len(ended) > 0
+				}
+			}
+			return true
+		})
 		select {
 		case <-ended:
 			t.Error("it ended before it was killed: the moments are badly chosen")
-		case <-time.After(200*time.Millisecond + time.Duration(random.Int64N(int64(ideal)/int64(kills)))):
+		case <-time.After(200*time.Millisecond + time.Duration(random.Int64N(int64(ideal)/int64(2*kills)))):
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -74,6 +82,15 @@ func TestKill(t *testing.T) {
 	}
 	w.gaps(delay)
 	w.each(filepath.Join(w.dir, "run", "pages.jsonl"), int64(hosts*pages), delay)
+}
+
+// pageAnswers are the counters of the hosts, by seed.
+func (w *world) pageAnswers() map[string]lab.HostStats {
+	hosts := map[string]lab.HostStats{}
+	for _, h := range w.lab.Stats().PerHost {
+		hosts[strings.TrimSuffix(h.Host, "/")+"/"] = h
+	}
+	return hosts
 }
 
 // TestKillKeepsHold kills a crawl whose host has only responded that its robots.txt is

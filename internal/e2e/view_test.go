@@ -256,7 +256,7 @@ var sights = map[string]sight{
 		hosts: uniform(2, 30, crawlDelay(100*time.Millisecond)),
 		args:  []string{"--preset", "owned", "--max-pages", "10"},
 		rows: []string{
-			`^headway: warning: limit usage: limit max_pages: `, `^partial: max_pages$`, `^Job limit: Maximum 10 pages per crawl$`, `^seen [0-9]+ = 10 fetched \+ `, `^this run: 10 pages, `, `^host time: `,
+			`^headway: warning: limit usage: max_pages: `, `^partial: max_pages$`, `^Job limit: Maximum 10 pages per crawl$`, `^seen [0-9]+ = 10 fetched \+ `, `^this run: 10 pages, `, `^host time: `,
 			`^next: headway crawl --dir crawl --max-pages N +# resumes with a higher limit N$`, `^ +headway slow --dir crawl +# `, `^exit 3` + rowSane,
 		},
 	},
@@ -452,7 +452,7 @@ func TestViewKeepsWarnings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, site(100, crawlDelay(time.Second)))})
 	s := w.terminal(t, w.crawl("crawl", "--max-pages", "5"), 100, 30)
-	s.see(`^headway: warning: limit usage: limit max_pages: 80 % used`, rowTitle, rowKeys)
+	s.see(`^headway: warning: limit usage: max_pages: 80 % used`, rowTitle, rowKeys)
 	stopNow(s)
 	s.see(`^headway: warning: limit usage`, `^exit`)
 }

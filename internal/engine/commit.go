@@ -1,13 +1,19 @@
 package engine
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"headway/frontier"
 	"headway/internal/committer"
 	"headway/internal/fetchpool"
+	"headway/internal/loop"
+	"headway/job"
 	"headway/store"
 	"headway/visit"
+	"headway/weburl"
 )
 
 // newCommitter returns the committer that stores the crawler's results.
@@ -39,6 +45,9 @@ func (c *crawler) onCommitted(now time.Time, d *committer.Done) {
 		}
 		if e.Visit != nil {
 			visits = append(visits, *e.Visit)
+			if e.Visit.Reason == visit.Quarantined {
+				c.suspects.finish(&e.Visit.Item)
+			}
 			if !e.Visit.Answer.Location.IsZero() {
 				c.learner.redirects.Drop(&e.Visit.Item)
 			}
@@ -79,10 +88,15 @@ func (c *crawler) onCommitted(now time.Time, d *committer.Done) {
 		errands = append(errands, commit.Errands[i])
 	}
 	c.jobs.sendErrands(now, errands)
+	left := receipt.Left
+	if receipt.Repeated {
+		c.reload(now, commit)
+		left = 1 // not known: park again
+	}
 	for i := range batch {
 		// A park may have ended links found in the same commit.
 		if p := batch[i].Park; p != nil {
-			c.f.Parked(now, *p, receipt.Left)
+			c.f.Parked(now, *p, left)
 		}
 	}
 	c.f.Committed(now, requests)
@@ -96,4 +110,40 @@ func (c *crawler) onCommitted(now time.Time, d *committer.Done) {
 			r.tally.Ended(&visits[i])
 		}
 	}
+}
+
+// reload reads what a commit added from the store: the response to the commit was lost, and
+// the receipt of its repetition does not list it.
+func (c *crawler) reload(now time.Time, commit *store.Commit) {
+	wanted := map[store.Want]bool{}
+	want := func(u weburl.URL, id job.ID) {
+		w := store.Want{Host: u.Host(), Job: id, Max: store.MaxErrands}
+		if c.owns(store.SlotOf(c.key, u.Domain())) && c.jobs.runs[id] != nil && !wanted[w] {
+			wanted[w] = true
+			c.hosts.site(u)
+			c.f.Warm(now, u, []job.ID{id})
+			c.hosts.forgetUnscheduled(w.Host)
+		}
+	}
+	for i := range commit.Found {
+		if f := &commit.Found[i]; f.Outcome == "" {
+			want(f.Item.URL, f.Item.Job)
+		}
+	}
+	for i := range commit.Errands {
+		want(commit.Errands[i].URL, commit.Errands[i].Job)
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	wants, read := slices.Collect(maps.Keys(wanted)), c.read
+	loop.Ask(c.workCtx, c.loop, func(ctx context.Context) ([]store.Errand, error) {
+		return read.errands(ctx, wants)
+	}, func(now time.Time, errands []store.Errand, err error) {
+		if err != nil {
+			c.loop.FailUnless(c.workCtx, err)
+			return
+		}
+		c.jobs.sendErrands(now, errands)
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"headway/ask"
+	"headway/content"
+	"headway/extract"
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/frontier"
@@ -42,6 +44,9 @@ type Job struct {
 	Strangers  politeness.Policy
 	Sitemaps   bool // read sitemaps
 	MaxWaiting int64
+	Content    content.Options
+	Extract    *extract.Rules
+	Links      bool
 }
 
 // Bounds limits the concurrency and memory of a worker.

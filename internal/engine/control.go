@@ -35,7 +35,7 @@ func (m *member) newControl(cfg control.Config) *control.Control {
 // workerStatus describes this worker of a fleet.
 func (m *member) workerStatus() ask.Worker {
 	return ask.Worker{
-		Worker: m.worker, Since: m.loop.Began().UTC().Round(0), Renewed: ask.Millis(m.lease.Tenure().Age(time.Now())), Slots: m.slots.Len(), Leaving: m.slots.Leaving(),
+		ID: m.worker, StartedAt: m.loop.Began().UTC().Round(0), Renewed: ask.Seconds(m.lease.Tenure().Age(time.Now())), Slots: m.slots.Len(), Leaving: m.slots.Leaving(),
 		Hosts: m.f.Stats().Working, InFlight: m.pool.Busy(), Most: m.cfg.Workers, Jobs: slices.Sorted(maps.Keys(m.jobs.runs)), Draining: m.halted,
 	}
 }

@@ -116,6 +116,7 @@ func (c *crawler) finish(ctx context.Context, id job.ID) error {
 	l := &result.Ledger{Reader: c.st, Job: id, Strict: true}
 	for _, w := range c.cfg.Outputs {
 		if f, ok := w.(output.Finisher); ok {
+			l.Links = output.ReadsLinks(w)
 			if err := f.Finish(ctx, l); err != nil {
 				return fmt.Errorf("finish output: %w", err)
 			}

@@ -43,16 +43,16 @@ import (
 type crawler struct {
 	*base
 
-	mode    mode
-	hosts   *hosts
-	jobs    *jobs
-	queues  *queues
-	loader  *loader
-	learner *learner
+	mode     mode
+	hosts    *hosts
+	jobs     *jobs
+	queues   *queues
+	loader   *loader
+	learner  *learner
+	suspects *suspects
 
-	gov      *governor.Governor
-	outbox   *committer.Outbox
-	suspects []journal.Suspect
+	gov    *governor.Governor
+	outbox *committer.Outbox
 
 	lowDisk  bool
 	lowSince time.Time
@@ -97,8 +97,9 @@ func newCrawler(cfg Worker, solo bool) *crawler {
 	c.hosts = &hosts{base: c.base, versions: map[robots.Sum]bool{}}
 	c.jobs = &jobs{base: c.base, hosts: c.hosts, runs: map[job.ID]*run{}}
 	c.queues = &queues{base: c.base, hosts: c.hosts, jobs: c.jobs, rates: store.Timeline{}}
-	c.loader = &loader{base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues}
-	c.learner = &learner{base: c.base, hosts: c.hosts, jobs: c.jobs, redirects: redirects.New(c.st, c.loop.Retry)}
+	c.suspects = newSuspects(c.base)
+	c.loader = &loader{base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues, suspects: c.suspects}
+	c.learner = &learner{base: c.base, hosts: c.hosts, jobs: c.jobs, suspects: c.suspects, redirects: redirects.New(c.st, c.loop.Retry)}
 	c.commits = c.newCommitter()
 	return c
 }
@@ -133,13 +134,14 @@ func (c *crawler) open(ctx context.Context, now time.Time, slots int) error {
 	var inFlight *journal.Journal
 	var suspects []weburl.URL
 	if c.cfg.Journal != "" {
-		inFlight, c.suspects, err = journal.Open(c.cfg.Journal)
-		if err != nil {
+		var list []journal.Suspect
+		if inFlight, list, err = journal.Open(c.cfg.Journal); err != nil {
 			return fmt.Errorf("open journal: %w", err)
 		}
-		for _, s := range c.suspects {
+		for _, s := range list {
 			suspects = append(suspects, s.URL)
 		}
+		c.suspects.addJournal(list)
 	}
 	c.f = frontier.New(frontier.Config{
 		Head: c.cfg.Head, HotHosts: c.cfg.HotHosts, Robots: c.cfg.RobotsWorkers, Slow: c.cfg.Slow, Addresses: c.cfg.Addresses,
@@ -220,11 +222,6 @@ func (c *crawler) newLease(sent time.Time) *ownership.Lease {
 
 // begin adds the only job of a crawl to the schedule.
 func (c *crawler) begin(ctx context.Context, now time.Time, r *run) error {
-	for _, s := range c.suspects {
-		if s.Job == r.ID && s.Quarantined() {
-			r.quarantined[s.URL] = true
-		}
-	}
 	c.jobs.runs[r.ID] = r
 	r.state = job.Running
 	c.f.AddJob(r.frontierJob())

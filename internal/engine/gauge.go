@@ -26,7 +26,7 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 			}
 		}
 	}
-	pages, _ := c.commits.Behind()
+	pages, _, _ := c.commits.Behind()
 	// Jobs of a fleet have their own policy.
 	policy, _ := politeness.Preset(politeness.DefaultPreset)
 	inFlight, most := int64(policy.InFlight), int64(0)
@@ -81,7 +81,7 @@ func (c *crawler) show(now time.Time, over bool) {
 	if c.cfg.Gauge == nil || c.f == nil {
 		return
 	}
-	_, links := c.commits.Behind()
+	_, links, _ := c.commits.Behind()
 	r := gauge.Reading{Over: over, Tenure: c.lease.Tenure(), Slots: c.slots.Len(), Jobs: map[job.State]int{}, Frontier: c.f.Stats(), Links: links, Layers: c.layers(now)}
 	for _, run := range c.jobs.runs {
 		r.Jobs[run.state]++

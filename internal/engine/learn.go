@@ -24,12 +24,16 @@ type learner struct {
 	*base
 	hosts     *hosts
 	jobs      *jobs
+	suspects  *suspects
 	redirects *redirects.Redirects
 }
 
 // onPage handles the result of a page request.
 func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 	r, run := l.Request, lr.jobs.runs[l.Request.Job]
+	if r.Watched() {
+		lr.suspects.finish(&r.Item)
+	}
 	if l.First && l.LocalErr == nil && !l.RobotsLost {
 		run.requestSitemaps(lr.sites[r.Host], l.Sitemaps) // before the end of the page is committed, which may end the job
 	}
@@ -152,7 +156,7 @@ func (lr *learner) commitPage(now time.Time, r frontier.Request, v *visit.Visit,
 	case frontier.InDoubt:
 	case frontier.Again:
 		v.Outcome, v.Reason, v.Wait = visit.Pending, "", visit.WaitHold
-		v.Links = nil
+		v.Links, v.Page.Links = nil, nil
 		lr.meter.Totals.Retries[s.Effect.Charge()]++
 		lr.hosts.enqueueFor(r.Host, committer.Entry{Request: &r, Retry: &store.Retry{Visit: *v, Attempt: s.Attempt}})
 		if s.Effect.Urgent() {

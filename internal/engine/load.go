@@ -20,6 +20,8 @@ type loader struct {
 	hosts  *hosts
 	jobs   *jobs
 	queues *queues
+
+	suspects *suspects
 }
 
 // share sends the next request about domains to the store, unless one is under way. Domains
@@ -116,10 +118,8 @@ func (ld *loader) onLoaded(now time.Time, hosts []string, claim store.Claim, kno
 			s.robots = h.robots
 			s.stored = pace.Of(&h.Host)
 		}
-		if at, ok := ld.slots.Since(s.slot); ok {
-			// What others did on a newly acquired slot is not looked up host by host.
-			state.DomainAsked = at
-		}
+		state.Acquired, _ = ld.slots.Since(s.slot)
+		state.Died = ld.suspects.died[s.slot]
 		state.Robots = ld.hosts.robotsState(s, now, h.delay)
 		state.State = ld.control.ApplyOrders(name, state.State)
 		ld.f.Loaded(now, state)

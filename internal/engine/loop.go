@@ -22,10 +22,11 @@ const (
 
 // maxBehind is how many visits may wait for their commit before fetching stops,
 // MaxLinksBehind how many of their links, and maxOutbox how many batches may wait for the
-// outputs.
+// outputs. maxTextsBehind is how many bytes of their texts may wait for either.
 const (
 	maxBehind      = 2 * store.MaxVisits
 	MaxLinksBehind = 20_000
+	maxTextsBehind = store.MaxTexts
 	maxOutbox      = 64
 )
 
@@ -80,11 +81,11 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	if since, underway := c.commits.Underway(); underway {
 		c.gov.Stalled(now, since)
 	}
-	pages, links := c.commits.Behind()
+	pages, links, texts := c.commits.Behind()
 	switch {
 	case c.halted:
 		return 0, visit.WaitBudget
-	case c.lowDisk, pages >= maxBehind, links >= MaxLinksBehind, c.outbox.Len() >= maxOutbox:
+	case c.lowDisk, pages >= maxBehind, links >= MaxLinksBehind, texts+c.outbox.Texts() >= maxTextsBehind, c.outbox.Len() >= maxOutbox:
 		return 0, visit.WaitStorage
 	case !c.lease.MayStart(time.Now()):
 		return 0, visit.WaitLease
@@ -96,9 +97,10 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	case "parse", "memory":
 		short = visit.WaitParse
 	}
-	permits := max(c.gov.Permits(now)-c.pool.Busy(), 0)
+	busy := c.pool.Busy() + c.suspects.waiting
+	permits := max(c.gov.Permits(now)-busy, 0)
 	if c.cfg.Ungoverned {
-		permits, short = c.cfg.Workers-c.pool.Busy(), visit.WaitWorkers
+		permits, short = c.cfg.Workers-busy, visit.WaitWorkers
 	}
 	return c.mode.permits(permits, short)
 }
@@ -157,7 +159,11 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 func (c *crawler) start(work context.Context, now time.Time, r frontier.Request) {
 	s, run := c.sites[r.Host], c.jobs.runs[r.Job]
 	if r.Kind == frontier.Page {
-		if v := run.unwanted(r.Item); v != nil {
+		v := c.suspects.quarantine(r.Item)
+		if v == nil {
+			v = run.unwanted(r.Item)
+		}
+		if v != nil {
 			c.f.Skip(now, r)
 			c.learner.commitPage(now, r, v, nil, frontier.Settled{})
 			return
@@ -173,6 +179,10 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 			run.ctx, run.cancel = context.WithCancelCause(work)
 		}
 		ctx = run.ctx
+	}
+	if r.Kind == frontier.Page && r.Watched() {
+		c.suspects.start(ctx, c.task(r))
+		return
 	}
 	c.pool.Start(ctx, c.task(r))
 }
@@ -228,7 +238,7 @@ func (c *crawler) watchDisk(now time.Time) {
 
 // finished reports whether the crawl is over.
 func (c *crawler) finished(ctx context.Context) bool {
-	if c.pool.Busy()+c.pool.Stalled() > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Querying() {
+	if c.pool.Busy()+c.pool.Stalled()+c.suspects.waiting > 0 || !c.commits.Idle() || c.outbox.Len() > 0 || c.domains.Querying() {
 		return false
 	}
 	return c.mode.finished(ctx)

@@ -86,9 +86,10 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 // member is the mode of a worker of a fleet, which shares its store with others.
 type member struct {
 	*base
-	hosts  *hosts
-	jobs   *jobs
-	queues *queues
+	hosts    *hosts
+	jobs     *jobs
+	queues   *queues
+	suspects *suspects
 
 	opener *opener
 	safety limit.Limits
@@ -134,7 +135,7 @@ func (c *chore) done(at time.Time) {
 func newMember(w Worker, f Fleet) (*crawler, *member) {
 	c := newCrawler(w, false)
 	m := &member{
-		base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues,
+		base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues, suspects: c.suspects,
 		opener: &opener{base: c.base, job: f.Open, queue: w.Store.(store.Queue)},
 		safety: f.Safety, opening: map[job.ID]bool{},
 	}

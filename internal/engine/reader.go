@@ -191,6 +191,7 @@ func (rd *reader) recheck(ctx context.Context, s frontier.Sift, state robots.Sta
 type balance struct {
 	share  int           // of this worker
 	leases []store.Lease // newly acquired
+	found  store.Suspicions
 }
 
 // balance acquires slots up to our fair share.
@@ -207,7 +208,18 @@ func (rd *reader) balance(ctx context.Context, most, own int) (b balance, err er
 		// Also for zero slots: Acquire detects expired leases.
 		b.leases, err = rd.st.Acquire(ctx, rd.loop.Now(), rd.worker, max(b.share-own, 0))
 	}
+	if st, ok := rd.st.(store.Suspects); ok && len(b.leases) > 0 {
+		err = rd.loop.Retry(ctx, func() (err error) { b.found, err = st.Suspicions(ctx, slotsOf(b.leases)); return err })
+	}
 	return b, err
+}
+
+func slotsOf(leases []store.Lease) []store.Slot {
+	slots := make([]store.Slot, len(leases))
+	for i, l := range leases {
+		slots[i] = l.Slot
+	}
+	return slots
 }
 
 // arrived is what other workers queued on our hosts.

@@ -29,13 +29,12 @@ type run struct {
 	rules *discovery.Rules
 	*jobrun.Stored
 
-	resumed     bool
-	started     time.Time // when the job last started to run
-	traps       *scope.Traps
-	duplicates  scope.Duplicates
-	seedHosts   map[string]bool
-	quarantined map[weburl.URL]bool
-	budget      *limit.Budget
+	resumed    bool
+	started    time.Time // when the job last started to run
+	traps      *scope.Traps
+	duplicates scope.Duplicates
+	seedHosts  map[string]bool
+	budget     *limit.Budget
 	hostLimit
 
 	shared bool // a job of a fleet
@@ -78,7 +77,7 @@ func newRun(b *base, optedOut func(weburl.URL) bool, cfg Job) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scope: %w", err)
 	}
-	r := &run{base: b, cfg: cfg, seedHosts: map[string]bool{}, quarantined: map[weburl.URL]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
+	r := &run{base: b, cfg: cfg, seedHosts: map[string]bool{}, traps: scope.NewTraps(scope.TrapConfig{})}
 	r.rules = &discovery.Rules{Scope: belongs, OptedOut: optedOut, Closed: cfg.Closed, Key: b.key}
 	r.Stored = &jobrun.Stored{
 		Spec: jobrun.Spec{
@@ -194,9 +193,6 @@ func requestsOf(c store.Counts) (n int64) {
 
 // unwanted returns the visit of a waiting page that must not be fetched, nil for others.
 func (r *run) unwanted(item visit.Item) *visit.Visit {
-	if r.quarantined[item.URL] {
-		return &visit.Visit{Item: item, Outcome: visit.Failed, Reason: visit.Quarantined, Detail: "in flight at several crashes of the crawler"}
-	}
 	if r.rules.OptedOut(item.URL) {
 		return &visit.Visit{Item: item, Outcome: visit.Skipped, Reason: visit.OptedOut}
 	}

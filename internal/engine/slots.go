@@ -26,23 +26,21 @@ func (m *member) rebalance(work context.Context, now time.Time) {
 			m.onStoreError(work, fmt.Errorf("share the slots: %w", err))
 			return
 		}
-		m.acquired(work, now, b.leases)
+		m.acquired(work, now, b)
 		m.shed(b.share)
 	})
 }
 
 // acquired starts the work that waits in new slots.
-func (m *member) acquired(work context.Context, now time.Time, leases []store.Lease) {
-	if len(leases) == 0 {
+func (m *member) acquired(work context.Context, now time.Time, b balance) {
+	if len(b.leases) == 0 {
 		return
 	}
-	slots := make([]store.Slot, len(leases))
-	for i, l := range leases {
-		slots[i] = l.Slot
-	}
-	m.slots.Add(now, leases)
+	slots := slotsOf(b.leases)
+	m.suspects.addSlots(slots, b.found)
+	m.slots.Add(now, b.leases)
 	m.control.ReadNow(now) // messages to the previous owner
-	m.cfg.Log.Info("slots acquired", "slots", len(leases), "owned", m.slots.Len())
+	m.cfg.Log.Info("slots acquired", "slots", len(b.leases), "owned", m.slots.Len())
 	m.queues.readHosts(work, store.HostQuery{Slots: slots})
 }
 

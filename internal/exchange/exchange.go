@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"headway/content"
+	"headway/extract"
 	"headway/fetch"
 	"headway/fetch/guard"
 	"headway/politeness"
@@ -27,8 +29,12 @@ type Host struct {
 // Requester sends requests. Fetcher and Agent are required.
 type Requester struct {
 	Fetcher fetch.Fetcher
-	Agent   string     // our product token in robots.txt
-	Key     weburl.Key // of the fingerprints in redirect chains
+	Agent   string          // our product token in robots.txt
+	Key     weburl.Key      // of the fingerprints in redirect chains
+	Content content.Options // what to keep of a page's main text; zero for nothing
+	Rules   *robots.Rules   // of the host's robots.txt, whose AI-use signals are recorded with the content; nil for none
+	Extract *extract.Rules  // for the fields of pages; nil for none
+	Links   bool            // keep the links of a page, with their words
 
 	Keep     func(body []byte) *robots.File             // parses and caches a robots.txt; nil: [robots.Parse]
 	Parse    func(read func())                          // runs the parser when there is capacity; nil: at once

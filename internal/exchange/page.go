@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"headway/content"
 	"headway/fetch"
 	"headway/parse"
 	"headway/visit"
@@ -25,9 +26,14 @@ func (a *Requester) Page(ctx context.Context, req fetch.Request, v *visit.Visit)
 		return answer
 	}
 	answer.At = a.now()
-	r := reading{res: res, err: err, agent: a.Agent, key: a.Key, at: answer.At}
+	texts := a.Content != (content.Options{})
+	r := reading{res: res, err: err, agent: a.Agent, key: a.Key, at: answer.At, links: a.Links, signals: texts, rules: a.Rules}
 	read := func() {
-		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: a.Agent})
+		wants := texts || a.Extract.Apply(res.URL)
+		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: a.Agent, KeepBody: wants, Labels: a.Links})
+		if wants {
+			r.content = contentOf(&r, a.Content, a.Extract)
+		}
 	}
 	switch {
 	case err != nil:

@@ -21,8 +21,12 @@ type reading struct {
 	err      error
 	page     parse.Page
 	parseErr error
-	agent    string     // for robots directives
-	key      weburl.Key // of the fingerprints in redirect chains
+	content  *visit.Content // of a fetched HTML page, if it is wanted
+	signals  bool           // AI-use signals are wanted
+	rules    *robots.Rules  // of the host's robots.txt; nil for none
+	agent    string         // for robots directives
+	key      weburl.Key     // of the fingerprints in redirect chains
+	links    bool           // the links of a fetched page are kept
 	at       time.Time
 }
 
@@ -122,23 +126,30 @@ func recordRedirect(v *visit.Visit, res *fetch.Result, key weburl.Key) {
 func recordPage(v *visit.Visit, r reading) {
 	page := &r.page
 	words := r.res.Header.Values("X-Robots-Tag")
-	directives := robots.ParseHeader(r.agent, words...)
+	header, meta := robots.ParseHeader(r.agent, words...), robots.Directives{}
 	words = words[:len(words):len(words)] // do not append to the header's slice
 	for _, d := range page.Robots {
-		directives = directives.Merge(robots.ParseMeta(r.agent, d.Agent, d.Content))
+		meta = meta.Merge(robots.ParseMeta(r.agent, d.Agent, d.Content))
 		words = append(words, d.Content)
 	}
+	directives := header.Merge(meta)
 	v.Page = visit.Page{
 		Title: page.Title, Description: page.Description, Canonical: page.Canonical, Language: page.Lang,
-		Charset: page.Charset.Name, Robots: words, SimHash: uint64(page.SimHash),
+		Charset: page.Charset.Name, Robots: words, SimHash: uint64(page.SimHash), Content: r.content,
 	}
 	if !page.Digest.IsZero() {
 		v.Page.Digest = page.Digest.String()
+	}
+	if r.signals && (v.Outcome == visit.Fetched || v.Outcome == visit.NotModified) {
+		v.Page.Signals = signalsOf(&r, header, meta)
 	}
 	for _, l := range page.Links {
 		v.Links = append(v.Links, visit.Link{
 			URL: l.URL, Kind: l.Kind.String(), Nofollow: directives.NoFollow || l.Rel.Has(parse.RelNofollow),
 		})
+	}
+	for i, l := range page.Labels {
+		v.Links[i].Rel, v.Links[i].Anchor = l.Rel, l.Anchor
 	}
 	if !page.Challenge.IsZero() {
 		v.Outcome, v.Reason = visit.Blocked, ""
@@ -147,5 +158,8 @@ func recordPage(v *visit.Visit, r reading) {
 		v.Evidence = append(v.Evidence, visit.Evidence{
 			Kind: visit.ChallengePage, At: r.at, Rule: page.Challenge.Marker, Note: page.Challenge.Vendor,
 		})
+	}
+	if r.links && v.Outcome == visit.Fetched {
+		v.Page.Links = visit.Keep(v.Links, page.Cut&(parse.BoundBytes|parse.BoundLinks) != 0)
 	}
 }

@@ -11,24 +11,51 @@ import (
 	"headway/visit"
 )
 
-// Archives are the outputs that record the bytes of every exchange. They are safe for
-// concurrent use.
-type Archives []output.ExchangeWriter
-
-// ArchivesOf returns the archives among the outputs.
-func ArchivesOf(outputs []output.Writer) (list Archives) {
-	for _, w := range outputs {
-		if a, ok := w.(output.ExchangeWriter); ok {
-			list = append(list, a)
-		}
-	}
-	return list
+// Archives are the outputs that receive bytes before a visit is stored: those of every
+// exchange, or the bodies of pages. They are safe for concurrent use.
+type Archives struct {
+	exchanges []output.ExchangeWriter
+	pages     []output.PageWriter
+	all       []syncer
 }
 
-// Sync makes the recorded bytes durable. It is called before the visits are committed.
-func (a Archives) Sync() error {
-	for _, to := range a {
-		if err := to.Sync(); err != nil {
+// ArchivesOf returns the archives among the outputs.
+func ArchivesOf(outputs []output.Writer) (a Archives) {
+	for _, w := range outputs {
+		x, exchanges := w.(output.ExchangeWriter)
+		if exchanges {
+			a.exchanges = append(a.exchanges, x)
+		}
+		p, pages := w.(output.PageWriter)
+		if pages {
+			a.pages = append(a.pages, p)
+		}
+		if s, ok := w.(syncer); ok && (exchanges || pages) {
+			a.all = append(a.all, s)
+		}
+	}
+	return a
+}
+
+// syncer is an output that receives bytes.
+type syncer interface {
+	Sync(ctx context.Context) error
+}
+
+// Sync makes what was received durable. It is called before the visits are committed.
+func (a Archives) Sync(ctx context.Context) error {
+	for _, to := range a.all {
+		if err := to.Sync(ctx); err != nil {
+			return fmt.Errorf("write output: %w", err)
+		}
+	}
+	return nil
+}
+
+// page passes on a fetched page, and waits until there is room for it.
+func (a Archives) page(ctx context.Context, v *visit.Visit, body []byte) error {
+	for _, to := range a.pages {
+		if err := to.Page(ctx, &output.Page{Visit: v, Body: body}); err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
 	}
@@ -45,7 +72,7 @@ type archiver struct {
 
 // tap records a request, if there are archives.
 func (a *archiver) tap(ctx context.Context, req *fetch.Request) {
-	if len(a.to) == 0 {
+	if len(a.to.exchanges) == 0 {
 		return
 	}
 	req.Wire = func(r *fetch.Result, w *fetch.Wire) {
@@ -62,7 +89,7 @@ func (a *archiver) write(ctx context.Context, r *fetch.Result, w *fetch.Wire) er
 		Request: w.Request, Response: w.Response, Body: w.Body, Cut: cutOf(w), Hidden: w.Hidden,
 	}
 	x.Item.URL = r.URL // robots.txt may have redirected
-	for _, to := range a.to {
+	for _, to := range a.to.exchanges {
 		if err := to.Exchange(ctx, x); err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}

@@ -22,7 +22,7 @@ func (a *archive) Exchange(_ context.Context, x *output.Exchange) error {
 	a.taken = append(a.taken, *x)
 	return a.err
 }
-func (a *archive) Sync() error                               { return a.err }
+func (a *archive) Sync(context.Context) error                { return a.err }
 func (a *archive) Write(context.Context, *visit.Visit) error { return nil }
 func (a *archive) Close() error                              { return nil }
 
@@ -69,7 +69,7 @@ func TestArchive(t *testing.T) {
 // TestArchiveFails is a local error: the request does not count as done.
 func TestArchiveFails(t *testing.T) {
 	list := fetchpool.ArchivesOf([]output.Writer{&archive{err: errTest}})
-	if err := list.Sync(); !errors.Is(err, errTest) {
+	if err := list.Sync(t.Context()); !errors.Is(err, errTest) {
 		t.Errorf("synced: %v", err)
 	}
 	in(t, func(cfg *fetchpool.Config) { cfg.Archives = list }, func(r *rig) {

@@ -17,7 +17,7 @@ import (
 func (p *Pool) requester(t *underway, purpose output.Purpose, item visit.Item) *exchange.Requester {
 	f := &taskFetcher{p: p, t: t, archive: archiver{to: p.cfg.Archives, purpose: purpose, item: item}}
 	return &exchange.Requester{
-		Fetcher: f, Agent: p.cfg.Agent, Key: p.cfg.Key, Keep: p.cfg.RobotsFiles.Put, Parse: p.parsers.parse, LocalErr: f.localErr, Now: p.loop.Now,
+		Fetcher: f, Agent: p.cfg.Agent, Key: p.cfg.Key, Content: t.Job.Content, Extract: t.Job.Extract, Links: t.Job.Links, Keep: p.cfg.RobotsFiles.Put, Parse: p.parsers.parse, LocalErr: f.localErr, Now: p.loop.Now,
 	}
 }
 

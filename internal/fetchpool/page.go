@@ -49,7 +49,7 @@ const leafBody = 64 << 10
 func (p *Pool) fetchPage(t *underway) Page {
 	v := &visit.Visit{Item: t.Request.Item}
 	l := Page{Request: t.Request, Visit: v, First: t.First}
-	allowed, err := p.robotsAllow(t, v)
+	rules, allowed, err := p.robotsAllow(t, v)
 	switch {
 	case errors.Is(err, robots.ErrNotStored):
 		l.RobotsLost = true
@@ -75,12 +75,12 @@ func (p *Pool) fetchPage(t *underway) Page {
 			return l
 		}
 	}
-	p.requestPage(t, &l)
+	p.requestPage(t, &l, rules)
 	return l
 }
 
-// requestPage fetches a page that may be fetched.
-func (p *Pool) requestPage(t *underway, l *Page) {
+// requestPage fetches a page that may be fetched. says is the host's robots.txt.
+func (p *Pool) requestPage(t *underway, l *Page, says *robots.Rules) {
 	v, rules := l.Visit, t.Job.Rules
 	l.Leaf = t.Job.Leaves && rules.Still(v.Item).Leaf
 	if l.LocalErr = t.Job.Known.Remember(t.ctx, &v.Item); l.LocalErr != nil {
@@ -91,12 +91,11 @@ func (p *Pool) requestPage(t *underway, l *Page) {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
 	req.MaxSent = t.Job.MaxBytes
-	answer := p.requester(t, output.ForPage, v.Item).Page(t.Lease.Context(t.ctx), req, v)
+	from := p.requester(t, output.ForPage, v.Item)
+	from.Rules = says
+	answer := from.Page(t.Lease.Context(t.ctx), req, v)
 	defer answer.Close()
 	if l.Sent, l.LocalErr = p.sentAt(answer.Result), answer.LocalErr; l.LocalErr != nil {
-		return
-	}
-	if l.LocalErr = t.Job.Known.Recall(t.ctx, v); l.LocalErr != nil {
 		return
 	}
 	if v.Outcome == visit.Redirected {
@@ -105,7 +104,7 @@ func (p *Pool) requestPage(t *underway, l *Page) {
 		}
 	}
 	if l.Leaf && v.Outcome != visit.Redirected {
-		v.Links = nil
+		v.Links, v.Page.Links = nil, nil
 	}
 	l.Answer = p.answer(answer)
 	if t.Lease.Interrupted() {
@@ -113,4 +112,8 @@ func (p *Pool) requestPage(t *underway, l *Page) {
 	}
 	l.Links = rules.Links(v)
 	l.Wire = answer.WireBytes
+	l.LocalErr = t.Job.Known.Recall(t.ctx, v) // last: the links of an unchanged page are kept, not followed again
+	if l.LocalErr == nil && v.Outcome == visit.Fetched && !l.Leaf {
+		l.LocalErr = p.cfg.Archives.page(t.Lease.Context(t.ctx), v, answer.Body)
+	}
 }

@@ -59,22 +59,22 @@ func (p *Pool) fetchRobots(t *underway) Robots {
 	return l
 }
 
-// robotsAllow checks a visit against robots.txt and records the evidence.
-func (p *Pool) robotsAllow(t *underway, v *visit.Visit) (bool, error) {
+// robotsAllow checks a visit against robots.txt and records the evidence. The rules are nil
+// if there is no file or it is not used.
+func (p *Pool) robotsAllow(t *underway, v *visit.Visit) (rules *robots.Rules, allowed bool, err error) {
 	now := p.loop.Now()
 	if t.IgnoreRobots {
-		return exchange.Ignore(v, now).Allowed, nil
+		return nil, exchange.Ignore(v, now).Allowed, nil
 	}
 	verdict := p.cfg.Robots.Verdict(t.Robots, now)
-	var rules *robots.Rules
 	if exchange.ByRules(verdict) {
 		file, err := p.cfg.RobotsFiles.Get(t.ctx, verdict.Sum)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		rules = file.For(p.cfg.Agent)
 	}
-	return exchange.Judge(v, verdict, rules, now).Allowed, nil
+	return rules, exchange.Judge(v, verdict, rules, now).Allowed, nil
 }
 
 // sitemapNames lists the sitemaps named in a robots.txt that was read before the job came

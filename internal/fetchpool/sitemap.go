@@ -32,7 +32,7 @@ func (p *Pool) fetchSitemap(t *underway) (done bool) {
 	l := Sitemap{Request: r}
 	land := func() { p.loop.Post(func(now time.Time) { p.cfg.Handlers.Sitemap(now, l) }) }
 	v := &visit.Visit{Item: visit.Item{Job: r.Job, URL: r.URL}}
-	allowed, err := p.robotsAllow(t, v)
+	_, allowed, err := p.robotsAllow(t, v)
 	if err != nil || !allowed {
 		l.Skipped = true
 		land()

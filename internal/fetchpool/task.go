@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"headway/content"
+	"headway/extract"
 	"headway/frontier"
 	"headway/internal/discovery"
 	"headway/internal/exchange"
@@ -38,6 +40,9 @@ type Job struct {
 	DryRun   bool  // pages are not requested
 	Leaves   bool  // some pages are fetched once and their links not followed
 	MaxBytes int64 // of one body: a larger one exceeds the job's limit; 0 for no limit
+	Content  content.Options
+	Extract  *extract.Rules
+	Links    bool // the links of pages are kept
 }
 
 // Known is what an earlier crawl recorded.

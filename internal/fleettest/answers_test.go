@@ -33,7 +33,7 @@ func (f *fleet) question(into any, args ...string) {
 
 // member is a worker in `headway admin workers --json`.
 type member struct {
-	Worker int64 `json:"worker"`
+	Worker int64 `json:"id"`
 	Slots  int   `json:"slots"`
 	Said   *struct {
 		Jobs []int64 `json:"jobs"`
@@ -85,10 +85,10 @@ func TestAnswers(t *testing.T) {
 	})
 
 	type host struct {
-		Host   string `json:"host"`
-		State  string `json:"state"`
-		Source string `json:"source"`
-		Pace   int64  `json:"pace_ms"`
+		Host   string  `json:"host"`
+		State  string  `json:"state"`
+		Source string  `json:"source"`
+		Pace   float64 `json:"pace_seconds"`
 	}
 	hosts := func() map[string]host {
 		t.Helper()
@@ -175,7 +175,7 @@ func TestAnswers(t *testing.T) {
 		return len(list) == 1 && list[0].Slots == 1024
 	})
 	f.until("the host has an owner", func() bool { return hosts()[change.Host].State != "" })
-	if h := hosts()[change.Host]; h.Source != "operator" || h.Pace != 4000 {
+	if h := hosts()[change.Host]; h.Source != "operator" || h.Pace != 4 {
 		t.Errorf("the next owner of %s says %+v", change.Host, h)
 	}
 	before := f.requestsTo(change.Host)

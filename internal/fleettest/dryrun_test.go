@@ -62,11 +62,11 @@ func (f *fleet) planned(p *client.PlanView) (pages int64) {
 		f.Errorf("a plan of %d hosts, want %d", len(p.Hosts), f.hosts)
 	}
 	limited := false
-	for _, l := range p.Limits {
-		limited = limited || l.Name == "max_pages" && l.Layer == "job" && l.Max == 3
+	for _, l := range p.Ceilings {
+		limited = limited || l.Limit == "max_pages" && l.Layer == "job" && l.Max == 3
 	}
 	if !limited {
-		f.Errorf("the limit of pages is not reported: %+v", p.Limits)
+		f.Errorf("the limit of pages is not reported: %+v", p.Ceilings)
 	}
 	for _, h := range p.Hosts {
 		pages += h.Pages
@@ -78,7 +78,7 @@ func (f *fleet) planned(p *client.PlanView) (pages int64) {
 			by += x.URLs
 		}
 		if listed != int64(f.pages)-1 || // in addition to the seed
-			by != h.Pages || h.PaceMS != f.pace.Milliseconds() || h.TakesMS <= 0 || !h.Robots.SeedAllowed || h.Robots.Access != "rules" || len(h.Robots.Sitemaps) != 1 {
+			by != h.Pages || h.PaceSeconds != f.pace.Seconds() || h.TakesSeconds <= 0 || !h.Robots.SeedAllowed || h.Robots.Access != "rules" || len(h.Robots.Sitemaps) != 1 {
 			f.Errorf("a host of the plan: %+v", h)
 		}
 	}

@@ -333,13 +333,14 @@ func (f *fleet) run(args ...string) []byte {
 
 // job is the output of `headway job show --json`.
 type job struct {
-	Job      int64            `json:"job"`
+	ID       int64            `json:"id"`
+	OldID    int64            `json:"job"` // in the older version that TestUpgrade starts with
 	State    string           `json:"state"`
 	Reason   string           `json:"reason"`
 	Pages    int64            `json:"pages"`
 	Waiting  int64            `json:"waiting"`
 	Outcomes map[string]int64 `json:"outcomes"`
-	Ended    time.Time        `json:"ended"`
+	Ended    time.Time        `json:"ended_at"`
 }
 
 // submit requests a crawl of the whole lab.
@@ -355,7 +356,7 @@ func (f *fleet) submitFor(seeds []string, args ...string) int64 {
 	if err := json.Unmarshal(out, &j); err != nil {
 		f.Fatal(err)
 	}
-	return j.Job
+	return cmp.Or(j.ID, j.OldID)
 }
 
 func (f *fleet) show(id int64) (j job) {

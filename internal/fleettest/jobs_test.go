@@ -34,7 +34,7 @@ func TestShares(t *testing.T) {
 	want := int64(f.hosts * f.pages)
 	for _, j := range f.list() {
 		if j.State != "complete" || j.Outcomes["fetched"] != want {
-			t.Errorf("job %d: %s with %d pages, want %d", j.Job, j.State, j.Outcomes["fetched"], want)
+			t.Errorf("job %d: %s with %d pages, want %d", j.ID, j.State, j.Outcomes["fetched"], want)
 		}
 	}
 	// A worker that loses its lease on a busy machine had at most one request on each
@@ -114,7 +114,7 @@ func TestQueue(t *testing.T) {
 			case !j.Ended.IsZero():
 				ended++
 				if i > 0 && j.Ended.Before(list[i-1].Ended) {
-					t.Errorf("job %d ended before job %d", j.Job, list[i-1].Job)
+					t.Errorf("job %d ended before job %d", j.ID, list[i-1].ID)
 				}
 			case j.State != "queued":
 				running++
@@ -140,7 +140,7 @@ func TestQueue(t *testing.T) {
 	}
 	for _, j := range f.list() {
 		if j.State != "complete" || j.Outcomes["fetched"] != int64(f.pages) {
-			t.Errorf("job %d: %s with %d pages, want %d", j.Job, j.State, j.Outcomes["fetched"], f.pages)
+			t.Errorf("job %d: %s with %d pages, want %d", j.ID, j.State, j.Outcomes["fetched"], f.pages)
 		}
 	}
 	f.polite()

@@ -23,7 +23,7 @@ func (f *fleet) judge(j job) {
 	if j.State != "complete" || j.Outcomes["fetched"] != want || total.UniquePages != want {
 		f.Errorf("%s (%s): %d pages recorded and %d seen by the lab, want %d; %v", j.State, j.Reason, j.Outcomes["fetched"], total.UniquePages, want, j.Outcomes)
 	}
-	if n := f.recorded(j.Job); n != want {
+	if n := f.recorded(j.ID); n != want {
 		f.Errorf("%d pages are stored, want %d", n, want)
 	}
 	f.over(j)
@@ -40,7 +40,7 @@ func (f *fleet) over(j job) {
 		}
 	}
 	for _, table := range []string{"queue_%d", "errand_%d", "arrival", "token"} {
-		if n := f.left(table, j.Job); n > 0 {
+		if n := f.left(table, j.ID); n > 0 {
 			f.Errorf("%d rows are left in %s", n, table)
 		}
 	}

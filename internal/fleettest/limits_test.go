@@ -15,13 +15,13 @@ import (
 // limited is the limits in `headway job show --json`.
 type limited struct {
 	Success bool       `json:"success"`
-	Limits  []limitRow `json:"limits"`
+	Limits  []limitRow `json:"ceilings"`
 	Errors  []string   `json:"errors"`
 }
 
 // limitRow is one limit.
 type limitRow struct {
-	Name      string `json:"name"`
+	Name      string `json:"limit"`
 	Layer     string `json:"layer"`
 	Max       int64  `json:"max"`
 	Requested int64  `json:"requested"`

@@ -29,7 +29,7 @@ func TestServiceLoad(t *testing.T) {
 	create := func() error {
 		j, err := c.CreateJob(load.ctx, f.crawl(3, f.lab.Seeds()...), client.CreateJobParams{})
 		if err == nil {
-			load.last.Store(j.Job)
+			load.last.Store(j.ID)
 		}
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,8 @@ type request struct {
 type origin struct {
 	*lab.Lab
 	port int
+
+	killer atomic.Pointer[killer]
 
 	mu       sync.Mutex
 	requests []request
@@ -52,6 +55,10 @@ func serveOrigin(t *testing.T, hosts []lab.HostSpec) *origin {
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			o.note(r)
+			if k := o.killer.Load(); k.matches(r) {
+				k.ServeHTTP(w, r)
+				return
+			}
 			pages.ServeHTTP(w, r)
 		}),
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },

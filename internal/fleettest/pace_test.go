@@ -20,10 +20,10 @@ func TestSlowedJob(t *testing.T) {
 
 	// paces are the paces of a job's hosts as their owners report them.
 	type pacing struct {
-		Host   string `json:"host"`
-		State  string `json:"state"`
-		Pace   int64  `json:"pace_ms"`
-		Source string `json:"source"`
+		Host   string  `json:"host"`
+		State  string  `json:"state"`
+		Pace   float64 `json:"pace_seconds"`
+		Source string  `json:"source"`
 	}
 	paces := func(id int64) []pacing {
 		t.Helper()
@@ -38,7 +38,7 @@ func TestSlowedJob(t *testing.T) {
 	at := func(id int64, want time.Duration) func() bool {
 		return func() bool {
 			list := paces(id)
-			return len(list) == 2 && !slices.ContainsFunc(list, func(p pacing) bool { return p.State != "pace" || p.Pace != want.Milliseconds() || p.Source != "base" })
+			return len(list) == 2 && !slices.ContainsFunc(list, func(p pacing) bool { return p.State != "pace" || p.Pace != want.Seconds() || p.Source != "base" })
 		}
 	}
 	f.until("both jobs at their pace", func() bool { return at(one, f.pace)() && at(other, f.pace)() })
@@ -74,7 +74,7 @@ func TestSlowedJob(t *testing.T) {
 		t.Errorf("%d requests of the slowed job, %d of the other", n, of)
 	}
 	for _, p := range paces(other) {
-		if p.Pace != f.pace.Milliseconds() || p.Source != "base" {
+		if p.Pace != f.pace.Seconds() || p.Source != "base" {
 			t.Errorf("a host of the other job: %+v", p)
 		}
 	}

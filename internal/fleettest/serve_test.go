@@ -112,8 +112,8 @@ func all[T any](f *fleet, list iter.Seq2[T, error]) (whole []T) {
 // crawl is a request for a job at the pace of the fleet.
 func (f *fleet) crawl(maxPages int64, seeds ...string) client.JobRequest {
 	r := client.JobRequest{
-		Seeds: seeds, Sitemaps: new("off"), Limits: &client.JobCeilings{},
-		Pace: &client.JobPace{DelayMS: new(f.pace.Milliseconds()), SpreadMS: new(int64(0)), Jitter: new(int64(0)), InFlight: new(int64(1))},
+		Seeds: seeds, Sitemaps: new("off"), Limits: &client.Limits{},
+		Pace: &client.JobPace{DelaySeconds: new(f.pace.Seconds()), SpreadSeconds: new(0.0), Jitter: new(int64(0)), InFlight: new(int64(1))},
 	}
 	if maxPages > 0 {
 		r.Limits.MaxPages = &maxPages
@@ -128,7 +128,7 @@ func (c *tenant) create(request client.JobRequest) int64 {
 	if err != nil {
 		c.Fatal(err)
 	}
-	return j.Job
+	return j.ID
 }
 
 // events lists all events of the tenant.

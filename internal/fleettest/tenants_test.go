@@ -79,7 +79,7 @@ func (c *tenant) firstPages(seeds []string) (took []time.Duration) {
 			if err != nil {
 				c.Fatal(err)
 			}
-			if !j.Ended.IsZero() {
+			if !j.EndedAt.IsZero() {
 				break
 			}
 			if time.Since(began) > time.Minute {
@@ -112,7 +112,7 @@ func (c *tenant) createMany(s manyJobs, seeds []string) (ids []int64) {
 		wg.Go(func() {
 			for i := range next {
 				request := c.crawl(int64(s.pages), seeds[i%len(seeds)])
-				request.Pace.DelayMS = new(s.pace.Milliseconds())
+				request.Pace.DelaySeconds = new(s.pace.Seconds())
 				id := c.create(request)
 				mu.Lock()
 				ids = append(ids, id)

@@ -78,7 +78,7 @@ func TestServiceUsage(t *testing.T) {
 	told := map[string]int{}
 	for _, e := range acme.events() {
 		if e.Data.Percent != 0 {
-			told[fmt.Sprintf("%s at %d %% of %s %d by %s", e.Kind, e.Data.Percent, e.Data.Limit, e.Data.Max, e.Data.Layer)]++
+			told[fmt.Sprintf("%s at %d %% of %s %.0f by %s", e.Kind, e.Data.Percent, e.Data.Limit, e.Data.Max, e.Data.Layer)]++
 		}
 	}
 	want := map[string]int{}

@@ -1,7 +1,6 @@
 package jobrun
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -23,8 +22,8 @@ func (s *Stored) Remember(ctx context.Context, item *visit.Item) error {
 	return nil
 }
 
-// Recall copies the recorded page to a visit that was not modified: a 304 response has no
-// body.
+// Recall copies the recorded page, and its links if they were kept, to a visit that was not
+// modified: a 304 response has no body.
 func (s *Stored) Recall(ctx context.Context, v *visit.Visit) error {
 	if v.Outcome != visit.NotModified || s.Known == nil {
 		return nil
@@ -36,7 +35,6 @@ func (s *Stored) Recall(ctx context.Context, v *visit.Visit) error {
 	if was == nil {
 		return nil
 	}
-	v.Page = was.Page
-	v.Answer.ContentType = cmp.Or(v.Answer.ContentType, was.Answer.ContentType)
+	v.Recall(was)
 	return nil
 }

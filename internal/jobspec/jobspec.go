@@ -92,7 +92,7 @@ func (s *Spec) Asked(set *config.Settings, j *store.Job) (answer.CrawlSpec, erro
 	}
 	who := Who(set)
 	asked := answer.CrawlSpec{
-		Scope: set.Scope, ScopeHosts: set.ScopeHosts, Include: set.Include, Exclude: set.Exclude, Files: set.Files, Preset: set.Preset, Sitemaps: set.Sitemaps,
+		Scope: set.Scope, ScopeHosts: set.ScopeHosts, Include: set.Include, Exclude: set.Exclude, Files: set.Files, Preset: set.Preset, Sitemaps: set.Sitemaps, Content: set.Content, Extract: set.Extract.String(), Links: set.Links,
 		MaxWaiting: set.Frontier.MaxWaiting, UserAgent: who.UserAgent, Contact: who.Contact, Token: who.Token, Policy: policy, Owned: set.Owned, AllowPrivate: set.AllowPrivate,
 	}
 	asked.SetSeeds(from.URLs)

@@ -163,6 +163,7 @@ type renewal struct {
 	l       *Lease
 	late    *time.Timer
 	failing time.Time // since when all renewals fail
+	failed  int       // how many of them
 }
 
 // attempt renews once, and reports whether the lease is lost.
@@ -173,7 +174,8 @@ func (r *renewal) attempt(ctx context.Context) (over bool) {
 	if gap {
 		l.endEpoch()
 	}
-	// A store that does not respond for a whole lease counts as failed.
+	// A store that does not respond for a whole lease counts as failed; if the lease resumes,
+	// the second time.
 	asking, cancel := context.WithTimeout(ctx, l.cfg.Terms.TakeOver)
 	lost, err := l.cfg.Renew(asking)
 	cancel()
@@ -181,7 +183,7 @@ func (r *renewal) attempt(ctx context.Context) (over bool) {
 		l.cfg.OnAttempt(ctx, err)
 	}
 	if err == nil {
-		r.failing = time.Time{}
+		r.failing, r.failed = time.Time{}, 0
 		if len(lost) > 0 && !gap {
 			l.endEpoch()
 		}
@@ -196,10 +198,12 @@ func (r *renewal) attempt(ctx context.Context) (over bool) {
 	if r.failing.IsZero() {
 		r.failing = sent
 	}
+	r.failed++
 	switch {
 	case errors.Is(err, store.ErrFenced):
 		l.cfg.End(err)
-	case l.cfg.Resumes && (errors.Is(err, store.ErrInUse) || time.Since(r.failing) < l.cfg.Terms.TakeOver), !l.Expired(time.Now()):
+	// One renewal may have failed because the process was suspended in it.
+	case l.cfg.Resumes && (errors.Is(err, store.ErrInUse) || r.failed == 1 || time.Since(r.failing) < l.cfg.Terms.TakeOver), !l.Expired(time.Now()):
 		return false
 	default:
 		l.cfg.End(ErrExpired)

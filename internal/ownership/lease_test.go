@@ -137,6 +137,26 @@ func TestLeaseResumes(t *testing.T) {
 	})
 }
 
+// TestLeaseSuspendedInRenewal: a process that is suspended while it renews its lease goes on
+// afterwards, although the renewal took longer than a lease. One that fails again ends.
+func TestLeaseSuspendedInRenewal(t *testing.T) {
+	for name, again := range map[string]error{"renewed": nil, "not renewed": context.DeadlineExceeded} {
+		synctest.Test(t, func(t *testing.T) {
+			l, terms := newLeased(t, true), store.Terms{}.WithDefaults()
+			l.answers(func() ([]string, error) {
+				time.Sleep(10 * terms.TakeOver) // the suspension
+				l.answers(func() ([]string, error) { return nil, again })
+				return nil, context.DeadlineExceeded
+			})
+			time.Sleep(12 * terms.TakeOver)
+			synctest.Wait()
+			if over := l.failed != nil; over != (again != nil) || over != (l.ended() != nil) {
+				t.Errorf("%s: failed %v, ended %v", name, l.failed, l.ended())
+			}
+		})
+	}
+}
+
 // TestLeaseLost starts a new epoch if others have taken domains although the lease held.
 func TestLeaseLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

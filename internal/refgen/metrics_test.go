@@ -22,7 +22,7 @@ type Sum struct {
 	Pages int ` + "`json:\"pages\"`" + ` // of all | runs
 	// Waited is how long
 	// it was waited.
-	Waited Millis ` + "`json:\"waited_ms,omitempty\"`" + `
+	Waited Seconds ` + "`json:\"waited_seconds,omitempty\"`" + `
 	By     map[visit.Outcome]time.Duration ` + "`json:\"by\"`" + ` // outcome
 	List   []*Sum ` + "`json:\"list\"`" + `
 	Hidden int ` + "`json:\"-\"`" + `
@@ -55,7 +55,7 @@ func TestFields(t *testing.T) {
 		got = append(got, r.key+": "+r.value(map[string]bool{"Sum": true})+": "+r.meaning)
 	}
 	want := []string{
-		"What there is.", "host: text: ", `pages: whole number: of all \| runs`, "waited_ms: milliseconds: how long it was waited",
+		"What there is.", "host: text: ", `pages: whole number: of all \| runs`, "waited_seconds: seconds: how long it was waited",
 		"by: nanoseconds by outcome: outcome", "list: list of [Sum](#sum): ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -89,7 +89,7 @@ func TestPages(t *testing.T) {
 	if err := metrics(&b, "../.."); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"| `spent_ms` |", "| `pace_ms` |", "| `peak_concurrency` |", "| `waits` |", "| `inside_retry_after` |", "| free disk (bytes) | `store.min_free` |"} {
+	for _, key := range []string{"| `spent_seconds` |", "| `pace_seconds` |", "| `peak_concurrency` |", "| `waits` |", "| `inside_retry_after` |", "| free disk (bytes) | `store.min_free` |"} {
 		if !strings.Contains(b.String(), key) {
 			t.Errorf("no %s", key)
 		}

@@ -31,6 +31,7 @@ type Ledger struct {
 	// Strict also lists what is stored beyond the count, so that an output detects a
 	// mismatch: nothing can be added while a crawl finishes its own files.
 	Strict bool
+	Links  bool   // also read the links of pages that were kept
 	Seen   func() // called for each URL; nil for none
 
 	ended map[output.Ending]int64
@@ -64,7 +65,8 @@ func (l *Ledger) Total(ctx context.Context) (total int64, err error) {
 	return total, err
 }
 
-// pageSize is how many URLs are in memory at a time.
+// pageSize is how many URLs are in memory at a time; fewer if their pages have texts, see
+// [store.Query].
 const pageSize = 2000
 
 // Each implements [output.Ledger]. Settled URLs stay listed, so that as many as were
@@ -78,7 +80,7 @@ func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vi
 	if l.Strict {
 		left = math.MaxInt64
 	}
-	q := store.Query{Job: l.Job, Outcome: e.Outcome, Reason: e.Reason, Max: pageSize}
+	q := store.Query{Job: l.Job, Outcome: e.Outcome, Reason: e.Reason, Texts: true, Links: l.Links, Max: pageSize}
 	for left > 0 {
 		page, err := l.Reader.List(ctx, q)
 		if err != nil {
@@ -111,6 +113,7 @@ func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vi
 func Finish(ctx context.Context, l *Ledger, writers []output.Writer) (err error) {
 	for _, w := range writers {
 		if f, ok := w.(output.Finisher); ok && err == nil {
+			l.Links = output.ReadsLinks(w)
 			err = f.Finish(ctx, l)
 		}
 		err = errors.Join(err, w.Close())

@@ -68,10 +68,10 @@ func TestGuide(t *testing.T) {
 func presets(t *testing.T) string {
 	uses := map[string]string{
 		"polite": "any public site", "audit": "short audits", "warm": "your own site, to fill caches",
-		"map": "large maps of sites and links", "owned": "your own hosts, labs",
+		"map": "mapping many sites and their links", "owned": "your own hosts, without a delay",
 	}
 	lines := []string{
-		"| preset | base pace | concurrent requests | backoff without `Retry-After` | refusals | while robots.txt cannot be read | for |",
+		"| preset | base pace | concurrent requests per host | backoff without `Retry-After` | refusals | while robots.txt cannot be read | for |",
 		"|---|---|---|---|---|---|---|",
 	}
 	for _, name := range politeness.PresetNames() {
@@ -92,7 +92,7 @@ func presets(t *testing.T) string {
 			refusals = "429, 403, 503"
 		}
 		if p.AllowUnreachableRobots {
-			robots = "pages are fetched and marked (low confidence)"
+			robots = "the last copy applies, or no rules; `headway why --json` then shows `\"confidence\": \"low\"`"
 		}
 		lines = append(lines, fmt.Sprintf("| %s | %s | up to %d | %s, doubling to %s | %s | %s | %s |", label, base, p.InFlight,
 			shortDuration(p.Refusing.Start), shortDuration(p.Refusing.Max), refusals, robots, uses[name]))

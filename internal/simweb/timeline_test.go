@@ -205,7 +205,7 @@ func seconds(s float64) string {
 // figureLines lists what the servers counted, how URLs ended and what hosts waited for.
 func (r *report) figureLines() []string {
 	f := r.figures("all")
-	lines := []string{fmt.Sprintf("servers  requests %d  refusals %d  errors %d  gap at least %s  at once at most %d  inside Retry-After %d",
+	lines := []string{fmt.Sprintf("servers  requests %d  refusals %d  errors %d  shortest interval %s  most at once %d  during Retry-After %d",
 		int(f["requests"]), int(f["refusals"]), int(f["errors"]), seconds(f["gap"]), int(f["at-once"]), int(f["inside-retry-after"]))}
 	urls := fmt.Sprintf("urls     seen %d", int(f["seen"]))
 	sign := " ="

@@ -19,7 +19,7 @@ func at(d time.Duration) time.Time { return noon.Add(d) }
 
 // host is a host in the list of the slowest.
 func host(name string, pace time.Duration, source string, change ...func(*ask.Host)) ask.Host {
-	h := ask.Host{Host: "https://" + name, Pace: ask.Millis(pace), Source: source, Base: ask.Millis(200 * time.Millisecond), State: "pace", Until: at(42*time.Second + pace/2), Queued: 12}
+	h := ask.Host{Host: "https://" + name, Pace: ask.Seconds(pace), Source: source, Base: ask.Seconds(200 * time.Millisecond), State: "pace", Until: at(42*time.Second + pace/2), Queued: 12}
 	for _, c := range change {
 		c(&h)
 	}
@@ -53,7 +53,7 @@ func running() view.Model {
 			Slowest: []ask.Host{
 				host("docs.example", 2*time.Second, "crawl_delay", func(h *ask.Host) { h.State = "crawl_delay" }),
 				host("shop.example", 520*time.Millisecond, "learned", func(h *ask.Host) {
-					h.Floor, h.Incidents, h.Queued, h.More = ask.Millis(500*time.Millisecond), 3, 64, true
+					h.Floor, h.Incidents, h.Queued, h.More = ask.Seconds(500*time.Millisecond), 3, 64, true
 				}),
 				host("blog.example", 200*time.Millisecond, "base", func(h *ask.Host) { h.InFlight, h.State = 2, "fetching" }),
 				host("a-host-with-a-rather-long-name.of.a.deep.subdomain.example", 200*time.Millisecond, "base"),

@@ -93,6 +93,10 @@ func TestColumns(t *testing.T) {
 	if err := json.Unmarshal(text, &line); err != nil {
 		t.Fatal(err)
 	}
+	// A cell has no room for texts, so there is nothing about them.
+	for _, name := range []string{"author", "published", "words", "content_digest", "content_cut", "text", "markdown", "ai_train", "ai_signals", "robots_rule", "robots_line", "fields", "field_problems"} {
+		delete(line, name)
+	}
 	for name := range line {
 		if name != "evidence" && !slices.Contains(Columns, name) {
 			t.Errorf("missing column %s", name)

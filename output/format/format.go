@@ -30,6 +30,9 @@ type Format struct {
 	// CrawlOnly says that it needs data that is only available during the crawl, so
 	// it cannot be exported from a store.
 	CrawlOnly bool
+	// Content is the form of content it is made of, as in the setting content; empty if it
+	// needs none. A crawl that writes the format records it.
+	Content string
 	// Shown and Use are its cells in the guide: the files as shown to people (empty
 	// means Files), and who reads them.
 	Shown, Use string
@@ -54,6 +57,10 @@ var All = []Format{
 	{
 		Name: "parquet", Title: "Parquet", Files: []string{"pages.parquet", "links.parquet"}, MediaTypes: map[string]string{".parquet": "application/vnd.apache.parquet"}, open: openParquet,
 		Use: "DuckDB, Spark, pandas; large crawls",
+	},
+	{
+		Name: "markdown", Title: "Markdown", Files: []string{"markdown"}, MediaTypes: map[string]string{".md": "text/markdown; charset=utf-8"}, Content: "markdown", open: openMarkdown,
+		Shown: "`markdown/HOST/….md`", Use: "reading, search, language models: the main text of each page in its own file",
 	},
 	{
 		Name: "warc", Title: "WARC", Archives: []string{"headway-*.warc.gz", "headway-*.cdxj"}, MediaTypes: map[string]string{".warc.gz": "application/warc", ".cdxj": "text/plain"}, CrawlOnly: true, open: openWARC,
@@ -87,6 +94,16 @@ func Files(formats ...string) (list []string) {
 		}
 	}
 	return list
+}
+
+// Content are the forms of content that formats are made of.
+func Content(formats ...string) (forms []string) {
+	for i := range All {
+		if All[i].Content != "" && slices.Contains(formats, All[i].Name) {
+			forms = append(forms, All[i].Content)
+		}
+	}
+	return forms
 }
 
 // Archives are the file patterns of all formats.

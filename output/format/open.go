@@ -9,6 +9,7 @@ import (
 
 	"headway/output"
 	"headway/output/jsonl"
+	"headway/output/markdown"
 	"headway/output/parquet"
 	"headway/output/sitemapxml"
 	"headway/output/warc"
@@ -24,6 +25,11 @@ type Options struct {
 	Resumed bool
 	// Links says that links are also written to JSONL.
 	Links bool
+	// KeptLinks says that the store has the links of pages.
+	KeptLinks bool
+	// Crawl names the crawl in files that may be read far from others: its folder, or the
+	// job of a fleet.
+	Crawl string
 	// Archive identifies the crawler in archives. Its folder is Dir.
 	Archive warc.Config
 }
@@ -104,10 +110,13 @@ func openJSONL(o *Options, paths []string) (opened, error) {
 	return grow(o, jsonl.Create, jsonl.Resume, jsonl.Config{Path: paths[0], Links: o.Links})
 }
 
-// openParquet collects links during the crawl; a store only has the links by which URLs
-// were found first.
+// openParquet collects links during the crawl, unless the crawl keeps them: otherwise a store
+// only has the links by which URLs were found first.
 func openParquet(o *Options, paths []string) (opened, error) {
 	pages, links := parquet.NewPages(paths[0]), paths[1]
+	if o.KeptLinks {
+		return opened{drafts: []output.Draft{pages, parquet.NewLinks(links)}}, nil
+	}
 	if o.Export {
 		return opened{drafts: []output.Draft{pages, parquet.NewFirstLinks(links)}}, nil
 	}
@@ -136,6 +145,28 @@ func (s sitemaps) Publish() error {
 	err := s.Draft.Publish()
 	if n := s.LeftOut(); err == nil && n > 0 {
 		s.log.Warn("too many hosts for sitemaps, some pages left out", "max_hosts", sitemapxml.MaxSites, "pages", n)
+	}
+	return err
+}
+
+func openMarkdown(o *Options, paths []string) (opened, error) {
+	return opened{drafts: []output.Draft{pages{markdown.New(paths[0], o.Crawl), o.Log}}}, nil
+}
+
+// pages logs what it leaves out.
+type pages struct {
+	*markdown.Draft
+	log *slog.Logger
+}
+
+func (p pages) Publish() error {
+	err := p.Draft.Publish()
+	switch n := p.LeftOut(); {
+	case err != nil || n == 0:
+	case p.Pages() == 0:
+		p.log.Warn("no page has Markdown; crawl with --content markdown to record it", "pages", n)
+	default:
+		p.log.Warn("pages without a main text have no Markdown file", "pages", n)
 	}
 	return err
 }

@@ -165,6 +165,9 @@ func (w *Writer) fail(err error) error {
 	return w.broken
 }
 
+// ReadsLinks implements [output.LinkReader].
+func (w *Writer) ReadsLinks() bool { return w.cfg.Links }
+
 // Flush passes the lines written so far to the operating system.
 func (w *Writer) Flush() error {
 	if w.broken != nil || w.finished {

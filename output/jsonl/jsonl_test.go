@@ -73,8 +73,11 @@ func TestLine(t *testing.T) {
 		`"content_type":"text/html","location":"https://example.com/c","etag":"W/\"y\"","last_modified":"Sun, 15 Nov 2026 10:00:00 GMT",` +
 		`"retry_after":"5","protocol":"HTTP/2.0","remote":"192.0.2.1:443",` +
 		`"cache":"expired","cache_by":"X-Cache: EXPIRED","cache_age":7,"cache_barred":"Vary: *",` +
-		`"title":"<b>\u2028\u0085é\u000a","description":"d","canonical":"https://example.com/b","language":"en","charset":"utf-8",` +
-		`"directives":["noindex","nofollow"],"digest":"ab","simhash":"fedcba9876543210","detail":"odd\u0000\u007f\ufffd",` +
+		`"title":"<b>\u2028\u0085é\n","description":"d","canonical":"https://example.com/b","language":"en","charset":"utf-8",` +
+		`"directives":["noindex","nofollow"],"digest":"ab","simhash":"fedcba9876543210",` +
+		`"author":"A. Writer","published":"2026-11-15","words":2,"content_digest":"cd","content_cut":true,"text":"One.\n\nTwo \ufffd.","markdown":"# One\n\nTwo.",` +
+		`"ai_train":"refused","ai_signals":["robots.txt line 2: content-signal: ai-train=no","meta: robots: noimageai"],"robots_rule":"Allow: /","robots_line":3,` +
+		`"fields":{"price":9.5,"tags":["a","<b>"]},"field_problems":{"date":"none"},"detail":"odd\u0000\u007f\ufffd",` +
 		`"evidence":[{"kind":"robots_allowed","at":"2026-11-15T09:00:00.123Z","rule":"Allow: /","line":3,"group":"*","source":"sha",` +
 		`"source_at":"2026-11-15T09:00:00.123Z","confidence":"high","note":"n"},{"kind":"override","at":"2026-11-15T09:00:00.123Z"}],` +
 		`"links":[{"url":"https://example.com/c","kind":"a","nofollow":true}]}` + "\n"
@@ -312,5 +315,33 @@ func BenchmarkResume(b *testing.B) {
 			b.Fatal(err)
 		}
 		w.Close()
+	}
+}
+
+// TestStringEscapes checks every character at every place of eight, against encoding/json.
+func TestStringEscapes(t *testing.T) {
+	for r := rune(0); r < 0x300; r++ {
+		for at := range 9 {
+			want := strings.Repeat("x", at) + string(r) + "rest of the line"
+			var got string
+			line := appendString(nil, want)
+			if err := json.Unmarshal(line, &got); err != nil || got != want {
+				t.Fatalf("%q at %d: %s, %v", r, at, line, err)
+			}
+			for _, c := range string(line) {
+				if c < ' ' || c == 0x7f || c == 0x85 {
+					t.Fatalf("%q at %d is not escaped: %s", r, at, line)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkString(b *testing.B) {
+	text := strings.Repeat("Signal weather that by it measure the quiet mirror, letter 7; \"winter\".\n", 200)
+	b.SetBytes(int64(len(text)))
+	var line []byte
+	for b.Loop() {
+		line = appendString(line[:0], text)
 	}
 }

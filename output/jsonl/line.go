@@ -50,6 +50,25 @@ type Line struct {
 	Digest      string   `json:"digest,omitempty"`     // of the visible text
 	SimHash     string   `json:"simhash,omitempty"`    // 16 hex digits; a number would be rounded by many readers
 
+	// Only with --content.
+	Author        string `json:"author,omitempty"`
+	Published     string `json:"published,omitempty"`      // as the page says it, mostly ISO 8601
+	Words         int    `json:"words,omitempty"`          // of the main text
+	ContentDigest string `json:"content_digest,omitempty"` // of the main text
+	ContentCut    bool   `json:"content_cut,omitempty"`    // the page is too long: the end of its text is missing
+	Text          string `json:"text,omitempty"`           // the main text
+	Markdown      string `json:"markdown,omitempty"`       // the main text as Markdown
+	// AITrain is refused or permitted: what the site says about training AI models. One
+	// refusal counts more than any number of permissions.
+	AITrain    string   `json:"ai_train,omitempty"`
+	AISignals  []string `json:"ai_signals,omitempty"`  // the AI-use signals as written, with their place
+	RobotsRule string   `json:"robots_rule,omitempty"` // the line of robots.txt that allowed the page, as in evidence
+	RobotsLine int      `json:"robots_line,omitempty"` // its number
+
+	// Only with --extract.
+	Fields        visit.Object `json:"fields,omitempty"`         // the values of the rules, by name
+	FieldProblems visit.Object `json:"field_problems,omitempty"` // what is cut, invalid or could not be read, by name
+
 	Detail   string           `json:"detail,omitempty"` // one sentence for people
 	Evidence []visit.Evidence `json:"evidence,omitempty"`
 	Links    []visit.Link     `json:"links,omitempty"` // only with Config.Links
@@ -97,6 +116,16 @@ func appendLine(b []byte, v *visit.Visit, links bool) ([]byte, error) {
 	o.texts("directives", v.Page.Robots)
 	o.text("digest", v.Page.Digest)
 	o.hex("simhash", v.Page.SimHash)
+	if c := v.Page.Content; c != nil {
+		o.content(c)
+	}
+	if v.Page.Content != nil || len(v.Page.Signals) > 0 {
+		o.permission(v)
+	}
+	if c := v.Page.Content; c != nil {
+		o.object("fields", c.Fields)
+		o.object("field_problems", c.FieldProblems)
+	}
 
 	o.text("detail", v.Detail)
 	o.evidence(v.Evidence)
@@ -128,6 +157,13 @@ func (o *object) text(name, value string) {
 	if value != "" {
 		o.key(name)
 		o.b = appendString(o.b, value)
+	}
+}
+
+func (o *object) object(name string, value visit.Object) {
+	if value != "" {
+		o.key(name)
+		o.b = append(o.b, value...)
 	}
 }
 
@@ -178,6 +214,38 @@ func (o *object) hex(name string, n uint64) {
 	o.b = append(o.b, '"')
 }
 
+func (o *object) content(c *visit.Content) {
+	o.text("author", c.Author)
+	o.text("published", c.Published)
+	o.number("words", int64(c.Words))
+	o.text("content_digest", c.Digest)
+	if c.Cut {
+		o.key("content_cut")
+		o.b = append(o.b, "true"...)
+	}
+	o.text("text", c.Text)
+	o.text("markdown", c.Markdown)
+}
+
+// permission writes what the site says about the use of the page.
+func (o *object) permission(v *visit.Visit) {
+	o.text("ai_train", string(v.Page.Training()))
+	for i, s := range v.Page.Signals {
+		if i == 0 {
+			o.key("ai_signals")
+		}
+		o.b = append(o.b, "[,"[min(i, 1)])
+		o.b = appendString(o.b, s.String())
+	}
+	if len(v.Page.Signals) > 0 {
+		o.b = append(o.b, ']')
+	}
+	if e := v.RobotsEvidence(); e != nil {
+		o.text("robots_rule", e.Rule)
+		o.number("robots_line", int64(e.Line))
+	}
+}
+
 func (o *object) evidence(list []visit.Evidence) {
 	if len(list) == 0 {
 		return
@@ -222,16 +290,28 @@ func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
+		for ; i+8 <= len(s); i += 8 { // most texts are long
+			if c := s[i : i+8]; !(asIs[c[0]] && asIs[c[1]] && asIs[c[2]] && asIs[c[3]] && asIs[c[4]] && asIs[c[5]] && asIs[c[6]] && asIs[c[7]]) {
+				break
+			}
+		}
+		for i < len(s) && asIs[s[i]] {
+			i++
+		}
+		if i == len(s) {
+			break
+		}
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
-				i++
-				continue
-			}
 			b = append(b, s[start:i]...)
-			if c == '"' || c == '\\' {
+			switch c {
+			case '"', '\\':
 				b = append(b, '\\', c)
-			} else {
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
 				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 			}
 			i++
@@ -249,3 +329,11 @@ func appendString(b []byte, s string) []byte {
 	b = append(b, s[start:]...)
 	return append(b, '"')
 }
+
+// asIs are the ASCII characters that are written as they are.
+var asIs = func() (t [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()

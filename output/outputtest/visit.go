@@ -39,6 +39,14 @@ func Full(t testing.TB) *visit.Visit {
 		Page: visit.Page{
 			Title: "<b>\u2028", Description: "two\nlines", Canonical: URL(t, "https://example.com/b"), Language: "en", Charset: "utf-8",
 			Robots: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210,
+			Content: &visit.Content{
+				Text: "One.\n\nTwo \xff.", Markdown: "# One\n\nTwo.", Author: "A. Writer", Published: "2026-11-15", Words: 2, Digest: "cd", Cut: true,
+				Fields: `{"price":9.5,"tags":["a","<b>"]}`, FieldProblems: `{"date":"none"}`,
+			},
+			Signals: []visit.Signal{
+				{Source: visit.SignalRobots, Line: 2, Text: "content-signal: ai-train=no", Training: visit.TrainingRefused},
+				{Source: visit.SignalMeta, Text: "robots: noimageai"},
+			},
 		},
 		Links: []visit.Link{{URL: URL(t, "https://example.com/c"), Kind: "a", Nofollow: true}},
 		Evidence: []visit.Evidence{

@@ -7,7 +7,9 @@
 //
 // Parquet cannot be appended to: a file is readable only when it is complete. The pages are
 // therefore written from the store when the crawl has ended ([NewPages], an [output.Draft]).
-// The store does not contain which page links to which; links are collected during the crawl
+// So are the links of a crawl that keeps them in its store ([NewLinks]).
+//
+// Other crawls do not store which page links to which; links are collected while they run
 // in a spool file that can be appended to and truncated, and converted to Parquet at the end
 // ([ResumeLinks]). If the process is killed, the links of pages that were stored but not yet
 // collected are missing; the file says of how many pages, see [MissingKey]. For a finished

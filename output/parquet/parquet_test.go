@@ -53,6 +53,10 @@ func TestPage(t *testing.T) {
 		Protocol: "HTTP/2.0", Remote: "192.0.2.1:443", Cache: "expired", CacheBy: "X-Cache: EXPIRED", CacheAge: 7, CacheBarred: "Vary: *",
 		Title: "<b>\u2028", Description: "two\nlines", Canonical: "https://example.com/b", Language: "en", Charset: "utf-8",
 		Directives: []string{"noindex", "nofollow"}, Digest: "ab", SimHash: 0xfedcba9876543210, Detail: "odd\x7f\ufffd",
+		RobotsRule: "Allow: /", RobotsLine: 3, RobotsSHA256: "sha",
+		Author: "A. Writer", Published: "2026-11-15", Words: 2, ContentDigest: "cd", ContentCut: true, Text: "One.\n\nTwo \ufffd.", Markdown: "# One\n\nTwo.",
+		AITrain: "refused", AISignals: []string{"robots.txt line 2: content-signal: ai-train=no", "meta: robots: noimageai"},
+		Fields: `{"price":9.5,"tags":["a","<b>"]}`, FieldProblems: `{"date":"none"}`,
 	}
 	if diff := cmp.Diff(want, pageOf(outputtest.Full(t))); diff != "" {
 		t.Error(diff)

@@ -50,6 +50,27 @@ type Page struct {
 	SimHash     uint64   `parquet:"simhash,optional"`
 
 	Detail string `parquet:"detail,optional"`
+
+	// Why it was allowed to be fetched.
+	RobotsRule   string `parquet:"robots_rule,optional,dict"`
+	RobotsLine   int32  `parquet:"robots_line,optional"`
+	RobotsSHA256 string `parquet:"robots_sha256,optional,dict"`
+
+	// Only with --content.
+	Author        string `parquet:"author,optional,dict"`
+	Published     string `parquet:"published,optional"`
+	Words         int32  `parquet:"words,optional"`
+	ContentDigest string `parquet:"content_digest,optional"`
+	ContentCut    bool   `parquet:"content_cut,optional"`
+	Text          string `parquet:"text,optional"`
+	Markdown      string `parquet:"markdown,optional"`
+
+	AITrain   string   `parquet:"ai_train,optional,dict"`
+	AISignals []string `parquet:"ai_signals,list"`
+
+	// Only with --extract: JSON objects by the name of the field.
+	Fields        string `parquet:"fields,optional"`
+	FieldProblems string `parquet:"field_problems,optional"`
 }
 
 // Link is one link from a page to a URL, in page order.
@@ -58,6 +79,11 @@ type Link struct {
 	To       string `parquet:"to"`
 	Kind     string `parquet:"kind,dict"` // the element or header it was in
 	Nofollow bool   `parquet:"nofollow"`
+
+	// Only with --links.
+	Anchor   string `parquet:"anchor,optional"`   // the text of the link
+	Rel      string `parquet:"rel,optional,dict"` // as written
+	Position int32  `parquet:"position,optional"` // 1 is the first link of the page
 }
 
 // pageOf returns the row of a visit.
@@ -78,6 +104,18 @@ func pageOf(v *visit.Visit) Page {
 	for _, d := range v.Page.Robots {
 		p.Directives = append(p.Directives, text(d))
 	}
+	if e := v.RobotsEvidence(); e != nil {
+		p.RobotsRule, p.RobotsLine, p.RobotsSHA256 = text(e.Rule), int32(e.Line), e.Source
+	}
+	p.AITrain = string(v.Page.Training())
+	for _, s := range v.Page.Signals {
+		p.AISignals = append(p.AISignals, text(s.String()))
+	}
+	if c := v.Page.Content; c != nil {
+		p.Author, p.Published, p.Words, p.ContentDigest, p.ContentCut = text(c.Author), text(c.Published), int32(c.Words), c.Digest, c.Cut
+		p.Text, p.Markdown = text(c.Text), text(c.Markdown)
+		p.Fields, p.FieldProblems = text(string(c.Fields)), text(string(c.FieldProblems))
+	}
 	return p
 }
 
@@ -85,16 +123,19 @@ func pageOf(v *visit.Visit) Page {
 func (p *Page) size() int64 {
 	const fixed = 200 // numbers, lengths and short words
 	n := fixed + len(p.URL) + len(p.Via) + len(p.Location) + len(p.ETag) + len(p.CacheBy) + len(p.CacheBarred) +
-		len(p.Title) + len(p.Description) + len(p.Canonical) + len(p.Detail)
-	for _, d := range p.Directives {
-		n += len(d)
+		len(p.Title) + len(p.Description) + len(p.Canonical) + len(p.Detail) +
+		len(p.RobotsRule) + len(p.RobotsSHA256) + len(p.Author) + len(p.Text) + len(p.Markdown) + len(p.Fields) + len(p.FieldProblems)
+	for _, list := range [][]string{p.Directives, p.AISignals} {
+		for _, s := range list {
+			n += len(s)
+		}
 	}
 	return int64(n)
 }
 
 func (l *Link) size() int64 {
 	const fixed = 32
-	return int64(fixed + len(l.From) + len(l.To))
+	return int64(fixed + len(l.From) + len(l.To) + len(l.Anchor) + len(l.Rel))
 }
 
 // text returns s as valid UTF-8, which Parquet requires.

@@ -40,7 +40,7 @@ func changes(s *answer.Comparison) *Table {
 			}
 			t.Rows = append(t.Rows, []any{
 				u.URL, word, cmp.Or(string(u.Before), "not seen"), cmp.Or(now, "not seen"),
-				u.BeforeMS.Duration().Milliseconds(), u.AfterMS.Duration().Milliseconds(), u.FoundOn,
+				u.BeforeTook.Duration().Milliseconds(), u.AfterTook.Duration().Milliseconds(), u.FoundOn,
 			})
 		}
 	}

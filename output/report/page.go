@@ -95,7 +95,7 @@ func (r *Report) Write(w io.Writer) error {
 // stateWords say what a state means for the reader.
 var stateWords = map[job.State]string{
 	job.Queued: "not started", job.Running: "still running when this report was created", answer.Interrupted: "interrupted; run the same command to resume", job.Paused: "paused when this report was created",
-	job.Draining: "stopping when this report was created", job.Complete: "crawl finished", job.Partial: "stopped by a limit with URLs left",
+	job.Draining: "stopping when this report was created", job.Complete: "crawl finished", job.Partial: "stopped with URLs left",
 	job.Blocked: "robots.txt or challenge pages block everything", job.Cancelled: "stopped on request", job.Failed: "no host could be reached, or an error stopped the crawl",
 }
 

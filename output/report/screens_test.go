@@ -73,7 +73,7 @@ func monsters() *crawl {
 	}
 	c.since = &answer.Comparison{Same: 1e10}
 	for _, k := range answer.ChangeKinds {
-		c.since.Changes = append(c.since.Changes, answer.Change{Kind: k, Total: 1e10, URLs: []answer.ChangedURL{{URL: name + "/" + long, FoundOn: name + "/" + long, BeforeMS: 1 << 60}}})
+		c.since.Changes = append(c.since.Changes, answer.Change{Kind: k, Total: 1e10, URLs: []answer.ChangedURL{{URL: name + "/" + long, FoundOn: name + "/" + long, BeforeTook: 1 << 60}}})
 	}
 	return c
 }

@@ -130,18 +130,18 @@ func lastWeek(c *crawl) *answer.Comparison {
 		ch := answer.Change{Kind: k, Total: int64(totals[k])}
 		for range totals[k] {
 			next += 7
-			u := answer.ChangedURL{URL: c.entries[next].Item.URL.String(), FoundOn: "https://shop.example/", Before: visit.Fetched, After: visit.Fetched, BeforeMS: ask.Millis(80 * time.Millisecond), AfterMS: ask.Millis(90 * time.Millisecond)}
+			u := answer.ChangedURL{URL: c.entries[next].Item.URL.String(), FoundOn: "https://shop.example/", Before: visit.Fetched, After: visit.Fetched, BeforeTook: ask.Seconds(80 * time.Millisecond), AfterTook: ask.Seconds(90 * time.Millisecond)}
 			switch k {
 			case answer.PageDead:
 				u.After, u.Status = visit.Dead, 404
 			case answer.PageGone:
-				u.After, u.AfterMS = "", 0
+				u.After, u.AfterTook = "", 0
 			case answer.PageNew:
-				u.Before, u.BeforeMS = "", 0
+				u.Before, u.BeforeTook = "", 0
 			case answer.PageRecovered:
 				u.Before = visit.Throttled
 			case answer.PageSlower:
-				u.AfterMS = ask.Millis(900 * time.Millisecond)
+				u.AfterTook = ask.Seconds(900 * time.Millisecond)
 			}
 			ch.URLs = append(ch.URLs, u)
 		}

@@ -2,8 +2,6 @@ package sitemapxml
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 
 	"headway/internal/atomicfile"
 	"headway/output"
@@ -17,13 +15,9 @@ const MaxSites = 1000
 // maxOpen limits the open files.
 const maxOpen = 16
 
-// oldSuffix is the suffix of the previous folder while the new one replaces it.
-const oldSuffix = ".old"
-
 // Draft is the folder of sitemaps. It is used by one goroutine.
 type Draft struct {
-	dir     string
-	begun   bool
+	folder  *atomicfile.Folder
 	sites   map[string]*site // by host
 	open    []*site
 	added   int64
@@ -33,23 +27,18 @@ type Draft struct {
 var _ output.Draft = (*Draft)(nil)
 
 // New returns the draft of a folder.
-func New(dir string) *Draft { return &Draft{dir: dir} }
+func New(dir string) *Draft { return &Draft{folder: atomicfile.NewFolder(dir)} }
 
 // LeftOut is the number of pages in no sitemap because there are more than MaxSites hosts.
 func (d *Draft) LeftOut() int64 { return d.leftOut }
-
-func (d *Draft) part() string { return d.dir + atomicfile.PartSuffix }
 
 // Begin starts with an empty folder.
 func (d *Draft) Begin() error {
 	if err := d.Drop(); err != nil {
 		return err
 	}
-	if err := errors.Join(os.RemoveAll(d.part()), os.RemoveAll(d.dir+oldSuffix)); err != nil {
-		return err
-	}
-	d.sites, d.leftOut, d.begun = map[string]*site{}, 0, true
-	return os.Mkdir(d.part(), 0o755)
+	d.sites, d.leftOut = map[string]*site{}, 0
+	return d.folder.Begin()
 }
 
 // Add adds a page if it belongs in a sitemap.
@@ -65,7 +54,7 @@ func (d *Draft) Add(v *visit.Visit) error {
 			return nil
 		}
 		var err error
-		if s, err = newSite(d.part(), host); err != nil {
+		if s, err = newSite(d.folder.Part(), host); err != nil {
 			return err
 		}
 		d.sites[host] = s
@@ -105,26 +94,7 @@ func (d *Draft) Publish() error {
 			return err
 		}
 	}
-	if err := atomicfile.SyncDir(d.part()); err != nil {
-		return err
-	}
-	there, err := atomicfile.Exists(d.dir)
-	if err != nil {
-		return err
-	}
-	if there { // a non-empty folder cannot be replaced atomically
-		if err := os.Rename(d.dir, d.dir+oldSuffix); err != nil {
-			return err
-		}
-	}
-	if err := os.Rename(d.part(), d.dir); err != nil {
-		return err
-	}
-	d.begun = false
-	if err := atomicfile.SyncDir(filepath.Dir(d.dir)); err != nil {
-		return err
-	}
-	return os.RemoveAll(d.dir + oldSuffix)
+	return d.folder.Publish()
 }
 
 // Drop removes an unpublished folder.
@@ -134,12 +104,8 @@ func (d *Draft) Drop() error {
 		errs = append(errs, s.close())
 	}
 	d.sites, d.open = nil, nil
-	if d.begun {
-		errs = append(errs, os.RemoveAll(d.part()))
-		d.begun = false
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, d.folder.Drop())...)
 }
 
 // Withdraw removes the finished folder.
-func (d *Draft) Withdraw() error { return os.RemoveAll(d.dir) }
+func (d *Draft) Withdraw() error { return d.folder.Withdraw() }

@@ -16,6 +16,9 @@
 // sends can forge a record. A killed crawl repeats the requests that were in flight, and both
 // responses are kept.
 //
+// A [Reader] reads the exchanges back, also those whose body is in an earlier file, and up to
+// where a damaged file ends.
+//
 // Not done: secrets are left out and the record says so; transfer framing is not kept;
 // exchanges without a response have no record. The format cannot be exported from a store,
 // which does not contain the bytes.

@@ -95,7 +95,7 @@ func archiveUntilKilled(t *testing.T, place string) {
 			})
 		}
 		group.Wait()
-		check(t, w.Sync())
+		check(t, w.Sync(t.Context()))
 		_, err := ledger.Write(lines)
 		check(t, err)
 		if rand.IntN(20) == 0 {

@@ -109,12 +109,17 @@ func (w *Writer) scan(f io.Reader) error {
 // errTorn means that a record is incomplete.
 var errTorn = errors.New("incomplete record")
 
+// errNoRecord means that a gzip member is something else.
+var errNoRecord = errors.New("no WARC/1.1")
+
 // header is the part of a record that is read.
 type header struct {
 	kind, id, url  string
 	at             time.Time
 	payload        string
-	truncated      bool
+	truncated      string // why the block is incomplete
+	profile        string // of a revisit
+	remote         string
 	head           []byte // of a response
 	offset, length int64
 }
@@ -134,7 +139,7 @@ func (h *header) builtRecords() *builtRecords {
 	raw, err := base32.StdEncoding.DecodeString(sum)
 	if ok && err == nil && len(raw) == len(p.payload) {
 		copy(p.payload[:], raw)
-		p.fresh = h.kind == typeResponse && !h.truncated && p.payload != digestOf()
+		p.fresh = h.kind == typeResponse && h.truncated == "" && p.payload != digestOf()
 	}
 	return p
 }
@@ -151,6 +156,12 @@ const maxHead = 1 << 20
 
 // next reads a record to its end, including its checksum.
 func (r *reader) next() (h header, err error) {
+	return r.read(func(*header, io.Reader) error { return nil })
+}
+
+// read is next with a function that may read the block of the record, without the header of
+// a response.
+func (r *reader) read(block func(h *header, rest io.Reader) error) (h header, err error) {
 	h.offset = r.in.n
 	if _, err := r.in.r.Peek(1); err != nil {
 		return h, err
@@ -169,17 +180,21 @@ func (r *reader) next() (h header, err error) {
 	if err != nil {
 		return h, r.torn(err)
 	}
-	block := &io.LimitedReader{R: text, N: size}
+	limited := &io.LimitedReader{R: text, N: size}
+	rest := bufio.NewReader(limited)
 	if h.kind == typeResponse || h.kind == typeRevisit {
-		if h.head, err = readLines(bufio.NewReader(block)); err != nil {
+		if h.head, err = readLines(rest); err != nil {
 			return h, r.torn(err)
 		}
 	}
-	if _, err = io.Copy(io.Discard, block); err != nil {
+	if err := block(&h, rest); err != nil {
+		return h, r.torn(err)
+	}
+	if _, err = io.Copy(io.Discard, rest); err != nil {
 		return h, r.torn(err)
 	}
 	end, err := io.ReadAll(io.LimitReader(text, 5))
-	if err != nil || string(end) != "\r\n\r\n" || block.N != 0 {
+	if err != nil || string(end) != recordEnd || limited.N != 0 {
 		return h, r.torn(err)
 	}
 	h.length = r.in.n - h.offset
@@ -201,7 +216,7 @@ func (h *header) read(text *bufio.Reader) (size int64, err error) {
 		return 0, err
 	}
 	if !strings.HasPrefix(string(fields), version) {
-		return 0, errors.New("no WARC/1.1")
+		return 0, errNoRecord
 	}
 	size = -1
 	eachField(fields, func(name string, value []byte) {
@@ -218,7 +233,11 @@ func (h *header) read(text *bufio.Reader) (size int64, err error) {
 		case "WARC-Payload-Digest":
 			h.payload = v
 		case "WARC-Truncated":
-			h.truncated = true
+			h.truncated = v
+		case "WARC-Profile":
+			h.profile = v
+		case "WARC-IP-Address":
+			h.remote = v
 		case "Content-Length":
 			if n, bad := strconv.ParseInt(v, 10, 64); bad == nil {
 				size = n

@@ -192,7 +192,7 @@ func (w *Writer) Flush() error {
 }
 
 // Sync makes everything archived so far durable. Other calls continue meanwhile.
-func (w *Writer) Sync() error {
+func (w *Writer) Sync(context.Context) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}

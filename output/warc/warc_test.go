@@ -149,7 +149,7 @@ func TestArchive(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Config{Dir: dir}, Create)
 	check(t, w.Exchange(t.Context(), exchange(t, "https://example.com/a?b=c", "hello")))
-	check(t, w.Sync())
+	check(t, w.Sync(t.Context()))
 	if names, err := filepath.Glob(filepath.Join(dir, "*.gz")); len(names) > 0 || err != nil {
 		t.Fatalf("there is a file before it was finished: %v %v", names, err)
 	}
@@ -298,7 +298,7 @@ func TestConcurrent(t *testing.T) {
 					t.Error(err)
 				}
 				if i%10 == 0 {
-					if err := errors.Join(w.Sync(), w.Flush()); err != nil {
+					if err := errors.Join(w.Sync(t.Context()), w.Flush()); err != nil {
 						t.Error(err)
 					}
 				}
@@ -405,7 +405,7 @@ func TestCreateKeepsEarlierFiles(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Config{Dir: dir}, Create)
-	check(t, errors.Join(w.Write(t.Context(), &visit.Visit{}), w.Flush(), w.Sync(), w.Finish(t.Context(), nil), w.Close()))
+	check(t, errors.Join(w.Write(t.Context(), &visit.Visit{}), w.Flush(), w.Sync(t.Context()), w.Finish(t.Context(), nil), w.Close()))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("%v %v", entries, err)
 	}
@@ -415,7 +415,7 @@ func TestClosed(t *testing.T) {
 	w := open(t, Config{Dir: t.TempDir()}, Create)
 	check(t, errors.Join(w.Close(), w.Close()))
 	x := exchange(t, "https://example.com/", "page")
-	if w.Exchange(t.Context(), x) == nil || w.Sync() == nil || w.Flush() == nil || w.Finish(t.Context(), nil) == nil || w.Write(t.Context(), nil) == nil {
+	if w.Exchange(t.Context(), x) == nil || w.Sync(t.Context()) == nil || w.Flush() == nil || w.Finish(t.Context(), nil) == nil || w.Write(t.Context(), nil) == nil {
 		t.Error("a closed writer takes more")
 	}
 	if _, err := Resume(Config{Dir: filepath.Join(t.TempDir(), "missing")}); err == nil {
@@ -438,13 +438,13 @@ func TestBroken(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Config{Dir: dir}, Create)
 	check(t, w.Exchange(t.Context(), exchange(t, "https://example.com/1", "page 1")))
-	check(t, w.Sync())
+	check(t, w.Sync(t.Context()))
 	check(t, w.file.Close())
 	err := w.Exchange(t.Context(), exchange(t, "https://example.com/2", "page 2"))
 	if err = errors.Join(err, w.Flush()); err == nil {
 		t.Fatal("a write to a closed file went well")
 	}
-	if w.Exchange(t.Context(), exchange(t, "https://example.com/3", "page 3")) == nil || w.Sync() == nil || w.Finish(t.Context(), nil) == nil {
+	if w.Exchange(t.Context(), exchange(t, "https://example.com/3", "page 3")) == nil || w.Sync(t.Context()) == nil || w.Finish(t.Context(), nil) == nil {
 		t.Error("a broken writer takes more")
 	}
 	w.Close()

@@ -156,7 +156,7 @@ func (s *schema) goType() (string, error) {
 		return "any", nil
 	case s.Type == "string" && s.Format == "date-time":
 		return "time.Time", nil
-	case s.Type == "string" && s.Format == "":
+	case s.Type == "string" && (s.Format == "" || s.Format == "uri"):
 		return "string", nil
 	case s.Type == "integer" && s.Format == "int64":
 		return "int64", nil

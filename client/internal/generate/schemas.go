@@ -24,7 +24,21 @@ func schemas(d *document) (string, error) {
 		}
 		b.WriteString("}\n")
 	}
+	codes(&b, d)
 	return b.String(), nil
+}
+
+// codes writes a constant for each code of a problem.
+func codes(b *strings.Builder, d *document) {
+	problem := d.Components.Schemas["Problem"]
+	if problem == nil {
+		return
+	}
+	b.WriteString("\n// The codes of a [Problem]; docs/reference/problems.md explains them.\nconst (\n")
+	for _, code := range problem.Properties["code"].Enum {
+		fmt.Fprintf(b, "\tCode%s = %q\n", goName(code), code)
+	}
+	b.WriteString(")\n")
 }
 
 // field writes a field of a type. Optional fields of a request are pointers, so that

@@ -29,8 +29,8 @@ var ExitCodes = []struct {
 	{ExitOK, "complete"},
 	{ExitDead, "check found dead links"},
 	{ExitUsage, "usage or configuration error"},
-	{ExitPartial, "partial: stopped by a limit with URLs left (0 with --partial-ok)"},
-	{ExitBlocked, "blocked by robots.txt or challenge pages"},
+	{ExitPartial, "partial: URLs are left, for example at a limit (--partial-ok: exit 0)"},
+	{ExitBlocked, "blocked: robots.txt, the server or an opt-out forbids every page"},
 	{ExitFailed, "failed"},
 	{ExitInterrupted, "interrupted; run the same command to resume"},
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,14 @@ const CrawlFile = "crawl.db"
 // DirFlag adds --dir to a command that reads a crawl.
 func DirFlag(fs *pflag.FlagSet) *string {
 	return fs.String("dir", "", "`folder` of the crawl (default: the crawl in the current folder)")
+}
+
+// FolderName is the name of a folder, also of the current one.
+func FolderName(dir string) string {
+	if full, err := filepath.Abs(dir); err == nil {
+		dir = full
+	}
+	return filepath.Base(dir)
 }
 
 // FindCrawl returns the folder of a crawl: the one named, the current one, or the
@@ -152,19 +161,20 @@ func inUse(open *store.OpenError) error {
 		"for progress run: headway slow --dir "+dir+"; to stop it "+end+"; for another crawl use another --dir")
 }
 
-// SizeOf is the size of a file, or of all files in a folder.
-func SizeOf(path string) (size int64, err error) {
-	err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+// SizeOf is the size of a file, or of all files in a folder. If some cannot be read, it
+// is the size of the others, and the first error.
+func SizeOf(path string) (size int64, failed error) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				size += info.Size()
+			}
 		}
-		info, err := d.Info()
-		if err == nil {
-			size += info.Size()
-		}
-		return err
+		failed = cmp.Or(failed, err)
+		return nil
 	})
-	return size, err
+	return size, failed
 }
 
 // Patience is how long to wait for an answer of a running crawl.
@@ -185,21 +195,6 @@ func AskCrawl(ctx context.Context, dir string, q ask.Question) (ask.Answer, erro
 // EscapeGlob escapes the pattern characters in the name of a folder.
 func EscapeGlob(dir string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
-}
-
-// FolderSize is the size of the files in a folder, as far as they can be read.
-func FolderSize(dir string) int64 {
-	var sum int64
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // files come and go while a crawl runs
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
-	return sum
 }
 
 // SameFolder tells whether two paths name the same folder.

@@ -32,7 +32,8 @@ type CrawlInfo struct {
 
 // ReadCrawlInfo reads one crawl. If that fails, the reason is in Error.
 func ReadCrawlInfo(ctx context.Context, dir string) CrawlInfo {
-	row := CrawlInfo{Dir: dir, Seeds: []string{}, Bytes: FolderSize(dir)}
+	row := CrawlInfo{Dir: dir, Seeds: []string{}}
+	row.Bytes, _ = SizeOf(dir) // files come and go while a crawl runs
 	if err := row.read(ctx); err != nil {
 		row.Error = err.Error()
 	}

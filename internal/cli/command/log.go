@@ -22,11 +22,17 @@ func NewWarner(w io.Writer) *slog.Logger { return slog.New(&warner{w: w}) }
 // Enabled implements [slog.Handler].
 func (h *warner) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
-// Handle implements [slog.Handler].
+// Handle implements [slog.Handler]. A fact that the message begins with is not named
+// again: "limit usage: max_pages", not "limit usage: limit max_pages".
 func (h *warner) Handle(_ context.Context, r slog.Record) error {
 	var facts []string
+	first, _, _ := strings.Cut(r.Message, " ")
 	r.Attrs(func(a slog.Attr) bool {
-		facts = append(facts, fmt.Sprintf("%s %v", a.Key, a.Value))
+		fact := a.Value.String()
+		if a.Key != first {
+			fact = a.Key + " " + fact
+		}
+		facts = append(facts, fact)
 		return true
 	})
 	line := "headway: warning: " + r.Message

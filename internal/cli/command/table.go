@@ -9,9 +9,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tableWidth is how wide a table may be unless --wide is given.
-const tableWidth = 80
-
 // leastColumn is how narrow a column may become.
 const leastColumn = 8
 
@@ -53,7 +50,7 @@ func (t *Table) Print(w io.Writer, wide bool) error {
 		}
 		total += widths[i] + 2
 	}
-	for ; !wide && total > tableWidth; total-- {
+	for ; !wide && total > LineWidth; total-- {
 		widest := -1
 		for _, i := range flexible {
 			if widths[i] > leastColumn && (widest < 0 || widths[i] > widths[widest]) {
@@ -69,7 +66,7 @@ func (t *Table) Print(w io.Writer, wide bool) error {
 	for _, row := range append([][]string{heads}, t.rows...) {
 		var line strings.Builder
 		for _, i := range shown {
-			fmt.Fprintf(&line, "%-*s  ", widths[i], cut(row[i], widths[i]))
+			fmt.Fprintf(&line, "%-*s  ", widths[i], Cut(row[i], widths[i]))
 		}
 		if text := strings.TrimRight(line.String(), " "); text != "" { // a table may have no headings
 			b.WriteString(text + "\n")
@@ -79,8 +76,8 @@ func (t *Table) Print(w io.Writer, wide bool) error {
 	return err
 }
 
-// cut shortens a text to so many letters.
-func cut(s string, most int) string {
+// Cut shortens a text to so many letters.
+func Cut(s string, most int) string {
 	letters := []rune(s)
 	if len(letters) <= most {
 		return s
@@ -88,7 +85,7 @@ func cut(s string, most int) string {
 	return string(letters[:most-1]) + "…"
 }
 
-// WideFlag adds the flag for tables that are wider than a small terminal.
+// WideFlag adds the flag for tables and text that are wider than a small terminal.
 func WideFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "wide", false, "show all columns in full, wider than 80 characters")
+	cmd.Flags().BoolVar(to, "wide", false, "show all columns and lines in full, wider than 80 characters")
 }

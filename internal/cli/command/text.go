@@ -2,11 +2,17 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"headway/internal/humanize"
 )
+
+// LineWidth is how many letters a line of an answer may have unless --wide is given:
+// what a small terminal shows.
+const LineWidth = 80
 
 // OneLine keeps what a message quotes from the outside from moving the
 // cursor, colouring the terminal or forging a line of its own.
@@ -18,6 +24,16 @@ func OneLine(s string) string {
 		return r
 	}
 	return strings.TrimSpace(strings.Map(clean, s))
+}
+
+// Printable keeps text of several lines from moving the cursor or colouring the terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // RoundTime keeps three digits: people compare, they do not calculate.
@@ -66,4 +82,46 @@ func Bytes(n int64) string {
 		value, units = value/unit, units[1:]
 	}
 	return fmt.Sprintf("%.3g %s", value, units[0])
+}
+
+// Wrap breaks a text into lines of at most so many letters.
+func Wrap(text string, width int) string {
+	var b strings.Builder
+	at := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+n > width:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
+}
+
+// PrintText writes a text after a prefix and, unless wide, wraps what does not fit on
+// the line. Further lines are indented as far as the prefix.
+func PrintText(w io.Writer, prefix, text string, wide bool) {
+	indent := utf8.RuneCountInString(prefix)
+	if !wide && indent+utf8.RuneCountInString(text) > LineWidth {
+		text = strings.ReplaceAll(Wrap(text, LineWidth-indent), "\n", "\n"+strings.Repeat(" ", indent))
+	}
+	fmt.Fprintln(w, prefix+text)
+}
+
+// PrintSentences writes each sentence of a text on its own line or, if wide, all on one.
+func PrintSentences(w io.Writer, text string, wide bool) {
+	if wide {
+		fmt.Fprintln(w, text)
+		return
+	}
+	for _, sentence := range strings.SplitAfter(text, ". ") {
+		PrintText(w, "", strings.TrimSpace(sentence), wide)
+	}
 }

@@ -16,3 +16,11 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintable keeps lines, and drops what a terminal would interpret.
+func TestPrintable(t *testing.T) {
+	const in, want = "# A\n\n\tcode \x1b[31mred\u009b0m\r\n\x00漢字\n", "# A\n\n\tcode [31mred0m\n漢字\n"
+	if got := Printable(in); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

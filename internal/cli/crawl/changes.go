@@ -3,6 +3,7 @@ package crawl
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headway/answer"
@@ -21,6 +22,9 @@ func changes(before, now *answer.CrawlSpec) []string {
 	add("scope_hosts", before.ScopeHosts, now.ScopeHosts)
 	add("include", before.Include, now.Include)
 	add("exclude", before.Exclude, now.Exclude)
+	add("content", before.Content, now.Content)
+	add("extract", one(before.Extract), one(now.Extract))
+	add("links", []string{strconv.FormatBool(before.Links)}, []string{strconv.FormatBool(now.Links)})
 	add("preset", []string{before.Preset}, []string{now.Preset})
 	// Of limits, those that differ.
 	same := func(of []string) func(string) bool {
@@ -48,6 +52,14 @@ func otherScope(before, now *answer.CrawlSpec) bool {
 	}
 	return before.Scope != now.Scope || before.Files != now.Files || depth(before) != depth(now) || before.SeedCount != now.SeedCount || !slices.Equal(before.Seeds, now.Seeds) ||
 		!slices.Equal(before.ScopeHosts, now.ScopeHosts) || !slices.Equal(before.Include, now.Include) || !slices.Equal(before.Exclude, now.Exclude)
+}
+
+// one is a list of a text, empty if that is.
+func one(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }
 
 func orNone(list []string) string {

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway"
+	"headway/ask"
+	"headway/content"
 	"headway/fetch/guard"
 	"headway/internal/check"
 	"headway/internal/cli/command"
@@ -80,6 +82,7 @@ type checkRun struct {
 // shape makes links out of scope leaves. Limits count for each run by itself.
 func (k *checkRun) shape(cfg *crawlConfig) {
 	cfg.Scope.Leaves, cfg.ResetUsage = true, true
+	cfg.Content, cfg.Extract, cfg.Links = content.Options{}, nil, false // it writes no pages
 	k.cfg = cfg
 }
 
@@ -151,11 +154,11 @@ func (k *checkRun) nameless(ctx context.Context, u weburl.URL) bool {
 // checkAnswer is what `headway check --json` says.
 type checkAnswer struct {
 	*check.Report
-	Dir     string `json:"dir"`
-	Asked   int64  `json:"requests"` // of this run
-	Elapsed int64  `json:"elapsed_ms"`
-	Kept    int64  `json:"verdicts_kept"` // of earlier runs
-	Read    bool   `json:"site_read"`     // at least one page of the site itself
+	Dir     string      `json:"dir"`
+	Asked   int64       `json:"requests"` // of this run
+	Elapsed ask.Seconds `json:"elapsed_seconds"`
+	Kept    int64       `json:"verdicts_kept"` // of earlier runs
+	Read    bool        `json:"site_read"`     // at least one page of the site itself
 }
 
 // conclude prints the verdicts.
@@ -180,7 +183,7 @@ func (k *checkRun) conclude(ctx context.Context, st store.Store, r headway.Repor
 		return k.failure(fmt.Errorf("read the verdicts: %w", err))
 	}
 	if k.json {
-		err = command.PrintJSON(k.out, checkAnswer{rep, k.dir, r.Requests, r.Elapsed.Milliseconds(), k.kept, k.read})
+		err = command.PrintJSON(k.out, checkAnswer{rep, k.dir, r.Requests, ask.Seconds(r.Elapsed), k.kept, k.read})
 	} else {
 		err = k.print(rep, r)
 	}

@@ -53,7 +53,7 @@ func (c *crawlRun) essentials() (crawlConfig, error) {
 		headway.Job{
 			Name: crawlName, Seeds: c.seeds.URLs, Fallback: c.seeds.fallback,
 			Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
-			Limits: limit.Resolve(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps),
+			Limits: limit.Resolve(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), Content: s.ContentOptions(), Extract: s.Extract, Links: s.Links,
 		},
 	}, nil
 }
@@ -74,12 +74,12 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (crawlConfig, err
 		}
 	}
 	asked := answer.CrawlSpec{
-		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps,
+		Scope: s.Scope, ScopeHosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files, Preset: s.Preset, Sitemaps: s.Sitemaps, Content: s.Content, Extract: s.Extract.String(), Links: s.Links,
 		IgnoreRobots: s.IgnoreRobots, MaxWaiting: s.Frontier.MaxWaiting,
 		UserAgent: c.Identity.UserAgent(), Contact: c.Identity.Contact, Token: cfg.Agent, Policy: cfg.Policy, Owned: s.Owned, AllowPrivate: s.AllowPrivate,
 	}
 	asked.Purpose = c.purpose.name
-	keepFlags(c.flags, &asked)
+	keepFlags(c.flags, s, &asked)
 	asked.SetSeeds(c.seeds.URLs)
 	asked.SetLimits(cfg.Limits)
 	cfg.Store, cfg.Journal = st, filepath.Join(c.dir, "inflight.journal")

@@ -29,25 +29,41 @@ import (
 // Command builds `headway crawl`.
 func Command() *cobra.Command {
 	var since string
-	var asJSON bool
+	var asJSON, toStdout bool
 	var to export.Delivery
 	cmd := crawling(&cobra.Command{
 		Use:   "crawl [SEED…]",
 		Short: "Crawl sites and record every page; resumable",
-		Long: `Crawl sites from their seed URLs, at a pace that each host accepts and within
-its robots.txt. Every URL found ends in one outcome with a reason. Everything
-is stored in one folder (--dir). Run the same command again to resume, or
-headway crawl --dir with that folder alone: it remembers seeds and flags,
-except secrets.
+		Long: `Crawl sites, starting at the seed URLs. Headway honours robots.txt and finds a
+pace that each host accepts. Every URL found gets one outcome, such as fetched
+or skipped, and a reason. Everything is stored in one folder (--dir). A crawl
+ends when all URLs are processed, or at a limit set by you or by the preset.
 
-example.com means https://example.com, then http. Ctrl-C finishes the requests
-in flight and stops; Ctrl-C again quits now. No results are lost either way.` + command.ExitHelp(command.CrawlExits...),
+To resume a crawl, run the same command again. "headway crawl --dir FOLDER" is
+usually enough: the folder stores the seeds and the settings. Give --seeds
+again if the list is over 256 KiB, and give secrets (--header, --basic-auth)
+and flags for the terminal, such as --stdout and --quiet, each time.
+
+A seed without a scheme, such as example.com, is tried with https, then http.
+Ctrl-C finishes the requests in flight and stops. A second Ctrl-C stops
+immediately. No results are lost either way.
+
+With --stdout each URL is also printed as a line of JSON when it is finished;
+progress and the summary go to standard error. The crawl waits for a slow
+reader, and stops, resumable, when the reader closes the pipe.` + command.ExitHelp(command.CrawlExits...),
 		Example: `  headway crawl https://example.com --contact you@example.com
   headway crawl --seeds hosts.txt --scope domain --max-pages 100000
+  headway crawl https://example.com --contact you@example.com --stdout | jq .url
   headway crawl --dir headway-example.com`,
-	}, func(c *crawlRun) { c.since, c.to, c.json = since, to, asJSON })
+	}, func(c *crawlRun) {
+		c.since, c.to, c.json = since, to, asJSON
+		if toStdout {
+			c.useStdout()
+		}
+	})
 	cmd.Flags().StringVar(&since, "since", "", "`folder` of an earlier crawl: fetch only what changed (incremental crawl)")
-	command.JSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&toStdout, "stdout", false, "print each finished URL as a line of JSON while crawling, for a pipe")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON instead of text")
 	to.Register(cmd.Flags())
 	return cmd
 }
@@ -127,6 +143,7 @@ type crawlRun struct {
 
 	since  string // folder of an earlier crawl
 	json   bool   // the result is for a program
+	stdout *stdout
 	to     export.Delivery
 	dir    string
 	limits []string // that may stop it, for people
@@ -134,6 +151,9 @@ type crawlRun struct {
 
 func (c *crawlRun) run(ctx context.Context, args []string) error {
 	var err error
+	if c.stdout != nil && c.json {
+		return command.Usage(errors.New("--stdout and --json both write to standard output"), "leave out --json; headway runs --json lists how crawls ended")
+	}
 	if c.seeds, err = ReadSeeds(c.Settings, args, c.in); err != nil {
 		return err
 	}
@@ -179,6 +199,9 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	c.begun = true
 	work, stop := c.Interrupts(ctx, &cfg.Worker)
 	defer stop()
+	if c.stdout != nil {
+		c.stdout.quit = work.Done()
+	}
 	cfg.MemoryLimit = c.LimitMemory(work)
 	mailbox := ask.NewMailbox(c.dir)
 	if err := mailbox.Open(); err != nil {
@@ -198,10 +221,13 @@ func (c *crawlRun) run(ctx context.Context, args []string) error {
 	if c.purpose.conclude != nil {
 		return c.purpose.conclude(context.WithoutCancel(ctx), st, report)
 	}
-	if err := c.printResult(report); err != nil {
+	if err := c.printResult(report); err != nil && !c.stdout.leftBy(err) {
 		return command.Failed(fmt.Errorf("print the result: %w", err), "the result is stored in "+c.dir)
 	}
 	if err := c.deliver(ctx, report.State); err != nil {
+		return err
+	}
+	if err := c.stdout.exit(report, c.dir); err != nil {
 		return err
 	}
 	return c.exit(report)
@@ -270,7 +296,7 @@ func (c *crawlRun) watched(ctx context.Context, crawl *headway.Crawl) (headway.R
 // more are the words that going on needs beside the folder: what is not kept there.
 func (c *crawlRun) more() string {
 	var asked answer.CrawlSpec
-	keepFlags(c.flags, &asked)
+	keepFlags(c.flags, c.Settings, &asked)
 	asked.SetSeeds(c.seeds.URLs)
 	var words []string
 	if len(asked.Seeds) < asked.SeedCount {

@@ -41,7 +41,7 @@ func TestPrintLines(t *testing.T) {
 			p.Spent = limit.Use{Pages: int64(min(passed, 13*time.Second) / time.Second), Requests: int64(min(passed, 13*time.Second) / time.Second)}
 			if passed > 13*time.Second {
 				p.Shares[0].State = frontier.Waiting(visit.WaitHold)
-				p.Slowest = []ask.Host{{Host: "https://shop.example", Pace: ask.Millis(4 * time.Second), Source: "learned", State: "hold", HeldUntil: began.Add(time.Minute)}}
+				p.Slowest = []ask.Host{{Host: "https://shop.example", Pace: ask.Seconds(4 * time.Second), Source: "learned", State: "hold", HeldUntil: began.Add(time.Minute)}}
 			}
 			m.Progress = p
 			return m

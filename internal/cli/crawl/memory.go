@@ -10,7 +10,7 @@ import (
 
 // Numbers of [tendMemory].
 const (
-	leastMemory = 192 << 20
+	leastMemory = 160 << 20
 	memoryEvery = time.Second
 	// slack is how much more than what is in use the heap may grow to, in per
 	// cent, once the process is larger than leastMemory. Go's own is 100.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,7 @@ import (
 
 // PlanCommand builds `headway plan`.
 func PlanCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "plan [SEED…]",
 		Short: "Dry run: estimate a crawl before starting it",
@@ -44,6 +43,7 @@ pace learned by earlier crawls. No page is stored.`,
 	}
 	config.Register(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		settings, _, err := config.Load(cmd.Flags(), os.Environ())
 		if err != nil {
@@ -60,7 +60,7 @@ pace learned by earlier crawls. No page is stored.`,
 		if asJSON {
 			err = command.PrintJSON(c.out, plan)
 		} else {
-			err = PrintPlan(c.out, &plan)
+			err = PrintPlan(c.out, &plan, wide)
 			fmt.Fprintf(c.out, "\nthis plan sent %s; only the learned pace of hosts was stored\n", command.Plural(plan.Sent, "request"))
 		}
 		if err != nil {
@@ -181,7 +181,7 @@ func planHost(s *survey.Host) answer.PlanHost {
 	}
 	var took []time.Duration
 	for _, l := range s.Looks {
-		h.Looks = append(h.Looks, answer.PlanPage{URL: l.URL, Outcome: string(l.Outcome), Status: l.Status, Detail: l.Detail, Took: ask.Millis(l.Took), Bytes: l.Bytes})
+		h.Looks = append(h.Looks, answer.PlanPage{URL: l.URL, Outcome: string(l.Outcome), Status: l.Status, Detail: l.Detail, Took: ask.Seconds(l.Took), Bytes: l.Bytes})
 		if l.Outcome == visit.Fetched {
 			took = append(took, l.Took)
 			h.PageBytes += l.Bytes
@@ -189,7 +189,7 @@ func planHost(s *survey.Host) answer.PlanHost {
 	}
 	if n := len(took); n > 0 {
 		slices.Sort(took)
-		h.Response, h.PageBytes = ask.Millis(took[n/2]), h.PageBytes/int64(n)
+		h.Response, h.PageBytes = ask.Seconds(took[n/2]), h.PageBytes/int64(n)
 	}
 	h.Blocked, h.Failed = planStopped(s, &h)
 	return h
@@ -236,16 +236,14 @@ func planStopped(s *survey.Host, h *answer.PlanHost) (blocked, failure string) {
 }
 
 // PrintPlan shows a plan to a person.
-func PrintPlan(w io.Writer, p *answer.Plan) error {
-	fmt.Fprintln(w, command.OneLine(p.Sentence))
+func PrintPlan(w io.Writer, p *answer.Plan, wide bool) error {
+	command.PrintSentences(w, command.OneLine(p.Sentence), wide)
 	for i := range p.Hosts {
-		if err := printPlanHost(w, &p.Hosts[i]); err != nil {
-			return err
-		}
+		printPlanHost(w, &p.Hosts[i], wide)
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(p.Limits) > 0 {
 		fmt.Fprintln(w, "\nlimits in force:")
+		tab := command.NewTable("", "", "", "~")
 		for _, l := range p.Limits {
 			word := ""
 			switch {
@@ -254,28 +252,27 @@ func PrintPlan(w io.Writer, p *answer.Plan) error {
 			case l.Needs > 0:
 				word = "enough"
 			}
-			fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\n", l.Name, planAmount(l.Max, l.Unit), l.Layer, word)
+			tab.Add("  "+l.Name, planAmount(l.Max, l.Unit), l.Layer, word)
 		}
-		if err := tab.Flush(); err != nil {
+		if err := tab.Print(w, wide); err != nil {
 			return err
 		}
 	}
 	if len(p.Unknown) > 0 {
 		fmt.Fprintln(w, "\nunknown until crawled:")
 		for _, u := range p.Unknown {
-			fmt.Fprintln(w, "  "+command.OneLine(u))
+			command.PrintText(w, "  ", command.OneLine(u), wide)
 		}
 	}
 	return nil
 }
 
 // printPlanHost shows one host.
-func printPlanHost(w io.Writer, h *answer.PlanHost) error {
+func printPlanHost(w io.Writer, h *answer.PlanHost, wide bool) {
 	fmt.Fprintf(w, "\n%s\n", h.Host)
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(tab, "  %s\t%s\n", name, command.OneLine(text))
+			command.PrintText(w, fmt.Sprintf("  %-10s  ", name), command.OneLine(text), wide)
 		}
 	}
 	row("blocked", h.Blocked)
@@ -295,7 +292,6 @@ func printPlanHost(w io.Writer, h *answer.PlanHost) error {
 		row("pace", planPace(h))
 		row("takes", "about "+h.Takes.Duration().Round(100*time.Millisecond).String())
 	}
-	return tab.Flush()
 }
 
 func planRobots(r *answer.PlanRobots) string {
@@ -368,7 +364,7 @@ func planPace(h *answer.PlanHost) string {
 		text = fmt.Sprintf("as fast as it responds (%s), at most %d at once", h.Source, h.InFlight)
 	}
 	if h.Response > 0 {
-		text += ", a page takes " + command.RoundTime(h.Response.Duration())
+		text += ", " + command.RoundTime(h.Response.Duration()) + " per page"
 	}
 	if h.Remembered {
 		text += "; known from earlier crawls"
@@ -377,13 +373,13 @@ func planPace(h *answer.PlanHost) string {
 }
 
 // planAmount is a limit with its unit.
-func planAmount(n int64, unit string) string {
+func planAmount(n float64, unit string) string {
 	switch unit {
-	case "ms":
-		return (time.Duration(n) * time.Millisecond).String()
+	case "seconds":
+		return ask.FromSeconds(n).Duration().String()
 	case "bytes":
 		return command.Plural(int(n), "byte")
 	default:
-		return strconv.FormatInt(n, 10)
+		return strconv.FormatInt(int64(n), 10)
 	}
 }

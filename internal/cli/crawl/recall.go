@@ -19,20 +19,20 @@ import (
 
 // callFlags are the flags that are about one call, not about the crawl; seeds are
 // kept by themselves.
-var callFlags = []string{"dir", "fresh", "help", "json", "no-color", "plain", "quiet", "seeds"}
+var callFlags = []string{"dir", "fresh", "help", "json", "no-color", "plain", "quiet", "seeds", "stdout"}
 
 // maxFlagBytes bounds the flags that are kept with a crawl.
 const maxFlagBytes = 64 << 10
 
 // keepFlags keeps the flags of a call with what was asked for, so that the folder
 // alone is enough to go on. Secrets are never written down.
-func keepFlags(flags *pflag.FlagSet, asked *answer.CrawlSpec) {
+func keepFlags(flags *pflag.FlagSet, set *config.Settings, asked *answer.CrawlSpec) {
 	size := 0
 	flags.Visit(func(f *pflag.Flag) {
 		if slices.Contains(callFlags, f.Name) {
 			return
 		}
-		texts, secret := config.Given(f)
+		texts, secret := config.Given(f, set)
 		size += len(strings.Join(texts, ""))
 		if secret || size > maxFlagBytes {
 			asked.Withheld = append(asked.Withheld, f.Name)
@@ -77,7 +77,7 @@ func (p *purpose) recall(flags *pflag.FlagSet, dir string) ([]string, error) {
 		if given[name] {
 			continue
 		}
-		if err := flags.Set(name, value); err != nil {
+		if err := config.Restore(flags, name, value); err != nil {
 			return nil, command.Usage(fmt.Errorf("invalid stored value for --%s: %w", name, err), "give it again: "+again+" --"+name+" …")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"headway"
+	"headway/ask"
 	"headway/internal/cli/command"
 	"headway/internal/humanize"
 	"headway/internal/view"
@@ -28,20 +29,20 @@ type crawlAnswer struct {
 	Seen     int64       `json:"seen"`
 	Outcomes []endedJSON `json:"outcomes"` // which add up to it
 	// Of this run.
-	Pages     int64 `json:"pages"`
-	Requests  int64 `json:"requests"`
-	Refusals  int64 `json:"refusals"`
-	Incidents int64 `json:"incidents"`
-	ElapsedMS int64 `json:"elapsed_ms"`
+	Pages     int64       `json:"pages"`
+	Requests  int64       `json:"requests"`
+	Refusals  int64       `json:"refusals"`
+	Incidents int64       `json:"incidents"`
+	Elapsed   ask.Seconds `json:"elapsed_seconds"`
 }
 
 // limitJSON is a limit that stopped a crawl.
 type limitJSON struct {
 	Limit     limit.Name  `json:"limit"`
 	Layer     limit.Level `json:"layer"`
-	Max       int64       `json:"max"`
+	Max       float64     `json:"max"`
 	Unit      string      `json:"unit,omitempty"`
-	Requested int64       `json:"requested,omitempty"`
+	Requested float64     `json:"requested,omitempty"`
 }
 
 // endedJSON is how many URLs have an outcome, by reason where there are any.
@@ -67,7 +68,7 @@ func (c *crawlRun) result(r headway.Report) crawlAnswer {
 	a := crawlAnswer{
 		Seed: visit.Redact(c.seeds.URLs[0]), Dir: c.dir, State: r.State, Reason: r.Reason, Success: r.Success, Resumed: r.Resumed, Finished: r.Again,
 		Errors: append([]string{}, r.Errors...), Warnings: append([]string{}, r.Warnings...), Seen: r.Counts.Seen(), Outcomes: []endedJSON{},
-		Pages: r.Pages, Requests: r.Requests, Refusals: r.Refusals, Incidents: r.Incidents, ElapsedMS: r.Elapsed.Milliseconds(),
+		Pages: r.Pages, Requests: r.Requests, Refusals: r.Refusals, Incidents: r.Incidents, Elapsed: ask.Seconds(r.Elapsed),
 	}
 	if l := r.Limit; l != nil {
 		a.Limit = &limitJSON{Limit: l.Limit, Layer: l.Layer}

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
+	"headway/answer"
+	"headway/content"
 	"headway/internal/cli/command"
 	"headway/job"
 	"headway/store"
@@ -27,19 +31,85 @@ func (c *crawlRun) openSince(ctx context.Context, cfg *crawlConfig) (closeIt fun
 	if err != nil {
 		return nil, err
 	}
-	cfg.Since = knownURLs(ctx, side.Reader, side.Job)
+	sameRules := side.Spec.Extract == c.Settings.Extract.String()
+	conditional := true
+	switch {
+	case !sameRules && c.Settings.Extract != nil:
+		conditional = false
+		fmt.Fprintf(c.Err, "headway: %s was crawled with other extraction rules, so every page is fetched again\n", c.since)
+	case slices.ContainsFunc(c.Settings.Content, func(form string) bool { return !slices.Contains(side.Spec.Content, form) }):
+		conditional = false
+		fmt.Fprintf(c.Err, "headway: %s was crawled without --content %s, so every page is fetched again\n", c.since, strings.Join(c.Settings.Content, ","))
+	case c.Settings.Links && !side.Spec.Links:
+		conditional = false
+		fmt.Fprintf(c.Err, "headway: %s was crawled without --links, so every page is fetched again\n", c.since)
+	}
+	cfg.Since = knownURLs(ctx, side.Reader, side.Job, conditional)
 	cfg.Known = func(ctx context.Context, u weburl.URL) (*visit.Visit, error) {
 		e, err := side.Reader.Lookup(ctx, side.Job, u)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil
+		}
+		if err != nil || e.Visit == nil {
+			return e.Visit, err
+		}
+		if !conditional {
+			e.Visit.Answer.Validators = visit.Validators{}
+		}
+		if e.Visit.Page.Content != nil {
+			if e.Visit.Page.Content, err = c.knownContent(ctx, side, u, sameRules); err != nil {
+				return nil, err
+			}
+		}
+		if e.Visit.Page.Links != nil {
+			err = c.knownLinks(ctx, side, e.Visit)
 		}
 		return e.Visit, err
 	}
 	return side.Reader.Close, nil
 }
 
-// knownURLs are the URLs of a crawl that are worth asking for again.
-func knownURLs(ctx context.Context, r store.Reader, id job.ID) iter.Seq2[visit.Item, error] {
+// knownContent is what an earlier crawl kept of a page, as far as this one keeps it.
+func (c *crawlRun) knownContent(ctx context.Context, side answer.Side, u weburl.URL, sameRules bool) (*visit.Content, error) {
+	keep, fields := c.Settings.ContentOptions(), sameRules && c.Settings.Extract != nil
+	if keep == (content.Options{}) && !fields {
+		return nil, nil
+	}
+	was, err := side.Reader.Content(ctx, side.Job, u)
+	if err != nil || was == nil {
+		return nil, err
+	}
+	is := *was
+	if keep == (content.Options{}) {
+		is = visit.Content{Fields: is.Fields, FieldProblems: is.FieldProblems}
+	}
+	if !fields {
+		is.Fields, is.FieldProblems = "", ""
+	}
+	if !keep.Text {
+		is.Text = ""
+	}
+	if !keep.Markdown {
+		is.Markdown = ""
+	}
+	return &is, nil
+}
+
+// knownLinks reads the links of a page that an earlier crawl kept, if this one keeps them.
+func (c *crawlRun) knownLinks(ctx context.Context, side answer.Side, v *visit.Visit) (err error) {
+	if !c.Settings.Links {
+		v.Page.Links = nil
+		return nil
+	}
+	if v.Links, err = side.Reader.Links(ctx, side.Job, v.Item.URL); len(v.Links) < v.Page.Links.Count {
+		v.Page.Links, v.Links = nil, nil // the other crawl has opened the URL again
+	}
+	return err
+}
+
+// knownURLs are the URLs of a crawl that are worth asking for again, with their validators
+// if unchanged pages need not be sent.
+func knownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool) iter.Seq2[visit.Item, error] {
 	return func(yield func(visit.Item, error) bool) {
 		q := store.Query{Job: id, Max: knownPage}
 		for {
@@ -54,7 +124,7 @@ func knownURLs(ctx context.Context, r store.Reader, id job.ID) iter.Seq2[visit.I
 					continue
 				}
 				it := e.Item
-				if e.Visit != nil && e.Visit.Answer.Validators != (visit.Validators{}) {
+				if conditional && e.Visit != nil && e.Visit.Answer.Validators != (visit.Validators{}) {
 					it.Validators = e.Visit.Answer.Validators
 				}
 				if !yield(it, nil) {

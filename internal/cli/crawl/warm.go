@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway"
+	"headway/ask"
 	"headway/internal/cli/command"
 	"headway/internal/config"
 	"headway/internal/view"
@@ -176,7 +177,7 @@ type warmAnswer struct {
 	Before    *warm.Reading           `json:"before"`
 	After     *warm.Reading           `json:"after,omitempty"` // if anything was asked again
 	Requests  int64                   `json:"requests"`
-	ElapsedMS int64                   `json:"elapsed_ms"`
+	Elapsed   ask.Seconds             `json:"elapsed_seconds"`
 	Incidents int64                   `json:"incidents"`
 	Slowed    []slowedHost            `json:"slowed"`
 }
@@ -222,7 +223,7 @@ func (w *warmRun) answer(before, after *warm.Reading, r headway.Report) warmAnsw
 	a := warmAnswer{
 		Seed: visit.Redact(w.seeds.URLs[0]), Dir: w.dir, State: r.State, Reason: r.Reason, Seen: r.Counts.Seen(), Outcomes: map[visit.Outcome]int64{},
 		Links: w.state.Links || w.Settings.Sitemaps != config.SitemapsOnly, Before: before, After: after,
-		Requests: r.Requests, ElapsedMS: r.Elapsed.Milliseconds(), Incidents: r.Incidents, Slowed: w.slowed.list(),
+		Requests: r.Requests, Elapsed: ask.Seconds(r.Elapsed), Incidents: r.Incidents, Slowed: w.slowed.list(),
 	}
 	for e, n := range r.Counts.Ended {
 		a.Outcomes[e.Outcome] += n

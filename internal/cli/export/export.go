@@ -24,6 +24,7 @@ import (
 func Command() *cobra.Command {
 	var formats []string
 	var out string
+	var archive archiveFlags
 	var quiet, asJSON bool
 	var to Delivery
 	cmd := &cobra.Command{
@@ -33,28 +34,42 @@ func Command() *cobra.Command {
 finished URL appears once; a running crawl exports those finished so far. Files
 are written atomically, to a folder or to S3 (--to).
 
-All links between pages are recorded only by a crawl with --format parquet;
-otherwise the export has the first link to each URL.`,
+All links between pages are exported if the crawl kept them (--links);
+otherwise the export has the first link to each URL.
+
+With --from-archive it reads the WARC files of a crawl instead of its database,
+and with --content it makes the main text of pages from them.`,
 		Example: `  headway export --format csv
   headway export --dir headway-example.com --format csv,sitemap --out results
-  headway export --format parquet --to s3://bucket/crawls/example.com`,
-		Args: cobra.NoArgs,
+  headway export --format parquet --to s3://bucket/crawls/example.com
+  headway export --from-archive archived --content text --format jsonl`,
+		Args: func(_ *cobra.Command, more []string) error { return archive.checkArgs(more) },
 	}
 	dir := command.DirFlag(cmd.Flags())
 	cmd.Flags().StringSliceVar(&formats, "format", nil, "output `formats`, separated by commas: "+strings.Join(format.Exportable(), ", "))
 	cmd.Flags().StringVar(&out, "out", "", "output `folder` (default: export in the crawl's folder)")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "print no progress")
+	archive.register(cmd.Flags())
 	to.Register(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, more []string) error {
 		if err := checkExport(formats); err != nil {
 			return err
 		}
-		found, err := command.FindCrawl(*dir, "")
-		if err != nil {
+		if err := archive.check(cmd.Flags().Changed("dir")); err != nil {
 			return err
 		}
 		e := &exporting{formats: formats, out: out, progress: progress{w: cmd.ErrOrStderr(), quiet: quiet, say: sayURLs}}
+		var found string
+		var err error
+		if archive.given() {
+			e.archive, found, err = archive.find(more)
+		} else {
+			found, err = command.FindCrawl(*dir, "")
+		}
+		if err != nil {
+			return err
+		}
 		if e.out == "" {
 			e.out = filepath.Join(found, "export")
 		} else if command.IsCrawl(e.out) {
@@ -118,13 +133,23 @@ type exporting struct {
 	out      string
 	urls     int64
 	running  bool
-	state    string // how the crawl stands
-	waiting  int64  // URLs that did not end
+	state    string         // how the crawl stands
+	waiting  int64          // URLs that did not end
+	links    bool           // the crawl kept links
+	archive  *archiveExport // nil for the database of a crawl
 	progress progress
 }
 
 // run writes the files.
-func (e *exporting) run(ctx context.Context, dir string) (err error) {
+func (e *exporting) run(ctx context.Context, dir string) error {
+	if e.archive != nil {
+		return e.runArchive(ctx, dir)
+	}
+	return e.runCrawl(ctx, dir)
+}
+
+// runCrawl writes the files from the database of a crawl.
+func (e *exporting) runCrawl(ctx context.Context, dir string) (err error) {
 	view, j, err := command.OpenView(ctx, dir)
 	if err != nil {
 		return err
@@ -140,14 +165,24 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 		return command.Failed(err, "check that the folder is readable")
 	}
 	e.state, e.waiting = row.StateAndReason(), counts.Waiting
-	l := &result.Ledger{Reader: view, Job: j.ID, Running: e.running, Seen: e.progress.step}
+	if e.links, err = view.KeepsLinks(ctx, j.ID); err != nil {
+		return command.Failed(err, "")
+	}
+	return e.write(ctx, &result.Ledger{Reader: view, Job: j.ID, Running: e.running, Seen: e.progress.step}, dir)
+}
+
+// write writes the files.
+func (e *exporting) write(ctx context.Context, l *result.Ledger, dir string) (err error) {
 	if e.urls, err = l.Total(ctx); err != nil {
 		return command.Failed(err, "")
 	}
 	if err := os.MkdirAll(e.out, 0o755); err != nil {
 		return command.Usage(err, "choose a writable folder with --out")
 	}
-	writers, err := format.Open(e.formats, &format.Options{Dir: e.out, Log: command.NewWarner(e.progress.w), Export: true})
+	if err := checkFolders(e.out, e.formats); err != nil {
+		return err
+	}
+	writers, err := format.Open(e.formats, &format.Options{Dir: e.out, Crawl: command.FolderName(dir), Log: command.NewWarner(e.progress.w), Export: true, KeptLinks: e.links})
 	if err != nil {
 		return command.Failed(err, "check that "+e.out+" is writable")
 	}
@@ -157,10 +192,14 @@ func (e *exporting) run(ctx context.Context, dir string) (err error) {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return &command.Failure{Code: command.ExitInterrupted, Err: errors.New("interrupted"), Hint: "incomplete files are removed; run the same command to start again"}
+		return interrupted()
 	default:
 		return command.Failed(err, "check that "+e.out+" has free disk space")
 	}
+}
+
+func interrupted() error {
+	return &command.Failure{Code: command.ExitInterrupted, Err: errors.New("interrupted"), Hint: "incomplete files are removed; run the same command to start again"}
 }
 
 // print says what was written.
@@ -170,7 +209,9 @@ func (e *exporting) print(w io.Writer) error {
 		so = " so far"
 	}
 	fmt.Fprintf(w, "%d URLs exported%s\n", e.urls, so)
-	if e.state != string(job.Complete) {
+	if e.archive != nil {
+		e.archive.print(w)
+	} else if e.state != string(job.Complete) {
 		fmt.Fprintf(w, "warning: the crawl is not complete (%s)%s\n", e.state, unended(e.waiting))
 	}
 	for _, name := range format.Files(e.formats...) {
@@ -200,6 +241,9 @@ func (e *exporting) printJSON(w io.Writer) error {
 			return command.Failed(err, "")
 		}
 		files = append(files, writtenFile{path, size})
+	}
+	if e.archive != nil {
+		return command.PrintJSON(w, map[string]any{"urls": e.urls, "archive": e.archive.sum(), "files": files})
 	}
 	return command.PrintJSON(w, map[string]any{"urls": e.urls, "running": e.running, "state": e.state, "waiting": e.waiting, "files": files})
 }

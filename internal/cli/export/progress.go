@@ -32,7 +32,7 @@ const (
 const progressStep = 256
 
 func (p *progress) begin(of int64) {
-	p.of, p.began = of, time.Now()
+	p.of, p.done, p.began = of, 0, time.Now()
 	p.next = p.began.Add(progressSoon)
 	if r, ok := p.w.(io.Reader); ok {
 		p.terminal = command.IsTerminal(r)
@@ -50,6 +50,12 @@ func (p *progress) step() {
 // add counts a large step.
 func (p *progress) add(n int64) {
 	p.done += n
+	p.look()
+}
+
+// reach says how much is done in all.
+func (p *progress) reach(done int64) {
+	p.done = done
 	p.look()
 }
 
@@ -85,4 +91,9 @@ func sayURLs(done, of int64, rate float64) string {
 // sayBytes tells of bytes that are sent.
 func sayBytes(done, of int64, rate float64) string {
 	return fmt.Sprintf("%d of %d MB uploaded, %d %%, %.1f MB/s", done>>20, of>>20, 100*done/max(of, 1), rate/(1<<20))
+}
+
+// sayBytesRead tells of bytes that are read.
+func sayBytesRead(done, of int64, rate float64) string {
+	return fmt.Sprintf("%d of %d MB of the archive read, %d %%, %.1f MB/s", done>>20, of>>20, 100*done/max(of, 1), rate/(1<<20))
 }

@@ -25,8 +25,8 @@ const (
 // drained is a worker that was told to leave.
 type drained struct {
 	*ask.Change
-	Left bool       `json:"left"` // it has, by now
-	Took ask.Millis `json:"took_ms"`
+	Left bool        `json:"left"` // it has, by now
+	Took ask.Seconds `json:"took_seconds"`
 }
 
 func adminDrainCommand() *cobra.Command {
@@ -84,7 +84,7 @@ func drainWorker(ctx context.Context, st *postgres.Store, id store.WorkerID) (*d
 			return nil, command.Failed(err, "headway admin workers shows whether it has stopped")
 		}
 		if !slices.ContainsFunc(list, is) {
-			return &drained{a.Change, true, ask.Millis(time.Since(began))}, nil
+			return &drained{a.Change, true, ask.Seconds(time.Since(began))}, nil
 		}
 		select {
 		case <-ctx.Done():

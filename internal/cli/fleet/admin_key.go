@@ -35,20 +35,20 @@ only its hash is stored.`,
 
 // keyRow is a key as it is told.
 type keyRow struct {
-	Key     string      `json:"key"` // the public part
-	Tenant  string      `json:"tenant"`
-	Name    string      `json:"name,omitempty"`
-	Scope   store.Scope `json:"scope"`
-	State   string      `json:"state"`
-	Created time.Time   `json:"created"`
-	Expires time.Time   `json:"expires,omitzero"`
-	Used    time.Time   `json:"used,omitzero"` // last, to the hour
-	Revoked time.Time   `json:"revoked,omitzero"`
-	Secret  string      `json:"secret,omitempty"` // the key itself, only when it is made
+	ID        string      `json:"id"` // the public part
+	Tenant    string      `json:"tenant"`
+	Name      string      `json:"name,omitempty"`
+	Scope     store.Scope `json:"scope"`
+	State     string      `json:"state"`
+	CreatedAt time.Time   `json:"created_at"`
+	Expires   time.Time   `json:"expires_at,omitzero"`
+	Used      time.Time   `json:"used_at,omitzero"` // last, to the hour
+	Revoked   time.Time   `json:"revoked_at,omitzero"`
+	Secret    string      `json:"secret,omitempty"` // the key itself, only when it is made
 }
 
 func newKeyRow(k *store.APIKey, now time.Time) keyRow {
-	row := keyRow{Key: k.ID, Tenant: k.Tenant, Name: k.Name, Scope: k.Scope, State: "valid", Created: k.CreatedAt, Expires: k.ExpiresAt, Used: k.UsedAt, Revoked: k.RevokedAt}
+	row := keyRow{ID: k.ID, Tenant: k.Tenant, Name: k.Name, Scope: k.Scope, State: "valid", CreatedAt: k.CreatedAt, Expires: k.ExpiresAt, Used: k.UsedAt, Revoked: k.RevokedAt}
 	switch {
 	case !k.RevokedAt.IsZero():
 		row.State = "revoked"
@@ -186,7 +186,7 @@ func printKeys(w io.Writer, rows []keyRow, wide bool) error {
 	tab := command.NewTable("KEY", "~TENANT", "SCOPE", "STATE", "+CREATED", "EXPIRES", "+USED", "~NAME")
 	for i := range rows {
 		r := &rows[i]
-		tab.Add(r.Key, command.OneLine(r.Tenant), r.Scope, r.State, command.ShortTime(r.Created), command.ShortTime(r.Expires), command.ShortTime(r.Used), command.OneLine(r.Name))
+		tab.Add(r.ID, command.OneLine(r.Tenant), r.Scope, r.State, command.ShortTime(r.CreatedAt), command.ShortTime(r.Expires), command.ShortTime(r.Used), command.OneLine(r.Name))
 	}
 	return tab.Print(w, wide)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +63,7 @@ already exist are left unchanged.`,
 						return err
 					}
 					if rows = append(rows, row); !asJSON {
-						fmt.Fprintf(cmd.OutOrStdout(), "%s is opted out since %s (added by %s)\n", row.Host, command.ShortTime(row.At), command.OneLine(row.By))
+						fmt.Fprintf(cmd.OutOrStdout(), "%s is opted out since %s (added by %s)\n", row.Host, command.ShortTime(row.CreatedAt), command.OneLine(row.By))
 					}
 				}
 				if asJSON {
@@ -80,7 +79,7 @@ already exist are left unchanged.`,
 }
 
 func adminOptOutListCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the opt-outs of the fleet",
@@ -98,17 +97,17 @@ func adminOptOutListCommand() *cobra.Command {
 					_, err := fmt.Fprintln(cmd.OutOrStdout(), "no opt-outs; headway admin optout add adds a host")
 					return err
 				}
-				tab := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				fmt.Fprintln(tab, "HOST\tSINCE\tBY")
+				tab := command.NewTable("~HOST", "SINCE", "~BY")
 				for _, r := range rows {
-					fmt.Fprintf(tab, "%s\t%s\t%s\n", r.Host, command.ShortTime(r.At), command.OneLine(r.By))
+					tab.Add(r.Host, command.ShortTime(r.CreatedAt), command.OneLine(r.By))
 				}
-				return tab.Flush()
+				return tab.Print(cmd.OutOrStdout(), wide)
 			})
 		},
 	}
 	config.RegisterClient(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	return cmd
 }
 

@@ -119,7 +119,7 @@ func adminOwnedListCommand() *cobra.Command {
 					if r.Owned {
 						owned = "by " + string(r.Proof)
 					}
-					tab.Add(r.Host, owned, command.ShortTime(r.OwnedAt), command.ShortTime(r.AskedAt))
+					tab.Add(r.Host, owned, command.ShortTime(r.OwnedAt), command.ShortTime(r.CreatedAt))
 				}
 				return tab.Print(cmd.OutOrStdout(), wide)
 			})

@@ -29,14 +29,14 @@ func adminPlanCommand() *cobra.Command {
 
 // planRow is a plan as it is told.
 type planRow struct {
-	Plan       string       `json:"plan"`
-	Limits     limit.Limits `json:"limits"`
+	ID         string       `json:"id"`
+	Limits     limit.Fields `json:"limits"`
 	MonthPages int64        `json:"month_pages,omitempty"`
 	MonthBytes int64        `json:"month_bytes,omitempty"`
 }
 
 func planRowOf(p store.Plan) planRow {
-	return planRow{p.Name, p.Limits, p.MonthPages, p.MonthBytes}
+	return planRow{p.Name, p.Limits.Fields(), p.MonthPages, p.MonthBytes}
 }
 
 func adminPlanListCommand() *cobra.Command {
@@ -51,14 +51,14 @@ func adminPlanListCommand() *cobra.Command {
 				if err != nil {
 					return command.Failed(err, "")
 				}
-				rows := []planRow{}
-				for _, p := range plans {
-					rows = append(rows, planRowOf(p))
-				}
 				if asJSON {
+					rows := []planRow{}
+					for _, p := range plans {
+						rows = append(rows, planRowOf(p))
+					}
 					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"plans": rows})
 				}
-				return printPlans(cmd.OutOrStdout(), rows, wide)
+				return printPlans(cmd.OutOrStdout(), plans, wide)
 			})
 		},
 	}
@@ -68,15 +68,15 @@ func adminPlanListCommand() *cobra.Command {
 	return cmd
 }
 
-func printPlans(w io.Writer, rows []planRow, wide bool) error {
-	if len(rows) == 0 {
+func printPlans(w io.Writer, plans []store.Plan, wide bool) error {
+	if len(plans) == 0 {
 		_, err := fmt.Fprintln(w, "no plans; headway admin plan set creates one")
 		return err
 	}
 	tab := command.NewTable("~PLAN", "PAGES PER MONTH", "BYTES PER MONTH", "~PER CRAWL")
-	for i := range rows {
-		r := &rows[i]
-		tab.Add(command.OneLine(r.Plan), orUnlimited(r.MonthPages, humanize.Count), orUnlimited(r.MonthBytes, humanize.Size), ofCrawl(r.Limits))
+	for i := range plans {
+		p := &plans[i]
+		tab.Add(command.OneLine(p.Name), orUnlimited(p.MonthPages, humanize.Count), orUnlimited(p.MonthBytes, humanize.Size), ofCrawl(p.Limits))
 	}
 	return tab.Print(w, wide)
 }
@@ -164,7 +164,7 @@ started keep the limits they started with.`,
 				if asJSON {
 					return command.PrintJSON(cmd.OutOrStdout(), planRowOf(p))
 				}
-				return printPlans(cmd.OutOrStdout(), []planRow{planRowOf(p)}, wide)
+				return printPlans(cmd.OutOrStdout(), []store.Plan{p}, wide)
 			})
 		},
 	}

@@ -36,7 +36,7 @@ type slotOwner struct {
 
 // slotRow is one slot.
 type slotRow struct {
-	Slot   store.Slot     `json:"slot"`
+	ID     store.Slot     `json:"id"`
 	Worker store.WorkerID `json:"worker,omitempty"`
 	Since  time.Time      `json:"since,omitzero"`
 	Fence  int64          `json:"fence"`
@@ -86,14 +86,14 @@ func readSlots(ctx context.Context, st *postgres.Store) (*slotsAnswer, error) {
 	place := map[store.WorkerID]*slotOwner{}
 	for i := range workers {
 		w := &workers[i]
-		a.Owners[i] = slotOwner{Worker: w.Worker, Name: w.Name, state: w.state()}
+		a.Owners[i] = slotOwner{Worker: w.ID, Name: w.Name, state: w.state()}
 		if w.Said != nil {
 			a.Owners[i].Leaving = w.Said.Leaving
 		}
-		place[w.Worker] = &a.Owners[i]
+		place[w.ID] = &a.Owners[i]
 	}
 	for i, h := range list {
-		a.List[i] = slotRow{Slot: h.Slot, Worker: h.Owner, Since: h.Since, Fence: h.Fence}
+		a.List[i] = slotRow{ID: h.Slot, Worker: h.Owner, Since: h.Since, Fence: h.Fence}
 		if h.Owner == 0 {
 			a.Free++
 			continue

@@ -29,8 +29,8 @@ submitted without --tenant have neither.`,
 
 // tenantRow is a tenant as it is told.
 type tenantRow struct {
-	Tenant string `json:"tenant"`
-	Plan   string `json:"plan,omitempty"`
+	ID   string `json:"id"`
+	Plan string `json:"plan,omitempty"`
 }
 
 func adminTenantListCommand() *cobra.Command {
@@ -59,7 +59,7 @@ func adminTenantListCommand() *cobra.Command {
 				tab := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 				fmt.Fprintln(tab, "TENANT\tPLAN")
 				for _, r := range rows {
-					fmt.Fprintf(tab, "%s\t%s\n", command.OneLine(r.Tenant), command.OneLine(cmp.Or(r.Plan, "none")))
+					fmt.Fprintf(tab, "%s\t%s\n", command.OneLine(r.ID), command.OneLine(cmp.Or(r.Plan, "none")))
 				}
 				return tab.Flush()
 			})

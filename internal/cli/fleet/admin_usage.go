@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +28,7 @@ type usageRow struct {
 }
 
 func adminUsageCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	var when string
 	cmd := &cobra.Command{
 		Use:   "usage [TENANT]",
@@ -62,13 +61,14 @@ recorded in the same transaction as the pages, so the numbers are exact.`,
 				if asJSON {
 					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"usage": rows})
 				}
-				return printUsage(cmd.OutOrStdout(), rows)
+				return printUsage(cmd.OutOrStdout(), rows, wide)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&when, "month", "", "`month` to show, for example 2026-11 (default: the current month)")
 	config.RegisterStore(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	return cmd
 }
 
@@ -104,16 +104,15 @@ func readUsage(ctx context.Context, st store.Tenants, month store.Month) ([]usag
 	return rows, nil
 }
 
-func printUsage(w io.Writer, rows []usageRow) error {
+func printUsage(w io.Writer, rows []usageRow, wide bool) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "no tenants; headway admin tenant set creates one")
 		return err
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "TENANT\tMONTH\tPAGES\tOF\tBYTES\tOF")
+	tab := command.NewTable("~TENANT", "MONTH", "PAGES", "OF", "BYTES", "OF")
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", command.OneLine(r.Tenant), r.Month, humanize.Count(r.Pages), orUnlimited(r.MonthPages, humanize.Count), humanize.Size(r.Bytes), orUnlimited(r.MonthBytes, humanize.Size))
+		tab.Add(command.OneLine(r.Tenant), r.Month, humanize.Count(r.Pages), orUnlimited(r.MonthPages, humanize.Count), humanize.Size(r.Bytes), orUnlimited(r.MonthBytes, humanize.Size))
 	}
-	return tab.Flush()
+	return tab.Print(w, wide)
 }

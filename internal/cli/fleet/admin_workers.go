@@ -17,11 +17,11 @@ import (
 
 // workerRow is a worker as the store knows it, and as it says itself.
 type workerRow struct {
-	Worker store.WorkerID `json:"worker"`
-	Name   string         `json:"name"`
-	Joined time.Time      `json:"joined"`
-	Slots  int            `json:"slots"`
-	Said   *ask.Worker    `json:"said,omitempty"` // missing where it does not answer
+	ID        store.WorkerID `json:"id"`
+	Name      string         `json:"name"`
+	CreatedAt time.Time      `json:"created_at"` // when it joined
+	Slots     int            `json:"slots"`
+	Said      *ask.Worker    `json:"said,omitempty"` // missing where it does not answer
 }
 
 func adminWorkersCommand() *cobra.Command {
@@ -68,13 +68,13 @@ func readWorkers(ctx context.Context, st *postgres.Store) ([]workerRow, error) {
 		a, err := ask.NewFleet(st).Ask(ctx, ask.Question{Kind: ask.KindWorkers})
 		if err == nil { // else nobody says anything, which is shown
 			for i := range a.Workers {
-				said[a.Workers[i].Worker] = &a.Workers[i]
+				said[a.Workers[i].ID] = &a.Workers[i]
 			}
 		}
 	}
 	rows := []workerRow{}
 	for _, w := range list {
-		rows = append(rows, workerRow{Worker: w.ID, Name: w.Name, Joined: w.JoinedAt, Slots: w.Slots, Said: said[w.ID]})
+		rows = append(rows, workerRow{ID: w.ID, Name: w.Name, CreatedAt: w.JoinedAt, Slots: w.Slots, Said: said[w.ID]})
 	}
 	return rows, nil
 }
@@ -106,7 +106,7 @@ func printWorkers(w io.Writer, rows []workerRow, now time.Time, wide bool) error
 			renewed, flight = command.RoundTime(s.Renewed.Duration())+" ago", fmt.Sprintf("%d of %d", s.InFlight, s.Most)
 			hosts, jobs = fmt.Sprint(s.Hosts), fmt.Sprint(len(s.Jobs))
 		}
-		tab.Add(r.Worker, command.OneLine(r.Name), age(now.Sub(r.Joined)), r.Slots, renewed, flight, hosts, jobs, r.state())
+		tab.Add(r.ID, command.OneLine(r.Name), age(now.Sub(r.CreatedAt)), r.Slots, renewed, flight, hosts, jobs, r.state())
 	}
 	return tab.Print(w, wide)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"headway/client"
@@ -26,19 +25,21 @@ type hostLists interface {
 
 // optOutRow is an entry of the list of opt-outs.
 type optOutRow struct {
-	Host string    `json:"host"`
-	At   time.Time `json:"at"`
-	By   string    `json:"by"`
+	ID        string    `json:"id"`
+	Host      string    `json:"host"`
+	CreatedAt time.Time `json:"created_at"`
+	By        string    `json:"by"`
 }
 
 // ownedRow is a host that a tenant says is its own.
 type ownedRow struct {
-	Tenant  string      `json:"tenant"`
-	Host    string      `json:"host"`
-	Owned   bool        `json:"owned"`
-	Proof   store.Proof `json:"proof,omitempty"`
-	AskedAt time.Time   `json:"asked_at"`
-	OwnedAt time.Time   `json:"owned_at,omitzero"`
+	ID        string      `json:"id"`
+	Tenant    string      `json:"tenant"`
+	Host      string      `json:"host"`
+	Owned     bool        `json:"owned"`
+	Proof     store.Proof `json:"proof,omitempty"`
+	CreatedAt time.Time   `json:"created_at"`
+	OwnedAt   time.Time   `json:"owned_at,omitzero"`
 }
 
 // notListed is the failure of taking a name off the list of opt-outs that is not there.
@@ -64,7 +65,7 @@ func (f *jobsOfStore) optOuts(ctx context.Context) ([]optOutRow, error) {
 			return nil, command.Failed(err, "")
 		}
 		for _, o := range list {
-			rows, after = append(rows, optOutRow{o.Name, o.At, o.By}), o.Name
+			rows, after = append(rows, optOutRow{o.Name, o.Name, o.At, o.By}), o.Name
 		}
 		if len(list) < store.MaxPage {
 			return rows, nil
@@ -80,7 +81,7 @@ func (f *jobsOfStore) optOut(ctx context.Context, name string) (optOutRow, error
 	case err != nil:
 		err = command.Failed(err, "try again")
 	}
-	return optOutRow{o.Name, o.At, o.By}, err
+	return optOutRow{o.Name, o.Name, o.At, o.By}, err
 }
 
 func (f *jobsOfStore) optIn(ctx context.Context, name string) error {
@@ -107,7 +108,7 @@ func (f *jobsOfStore) owned(ctx context.Context, tenant string) ([]ownedRow, err
 }
 
 func newOwnedRow(h *store.OwnedHost) ownedRow {
-	return ownedRow{Tenant: h.Tenant, Host: h.Host, Owned: h.Owned(), Proof: h.Proof, AskedAt: h.AskedAt, OwnedAt: h.OwnedAt}
+	return ownedRow{ID: h.Host, Tenant: h.Tenant, Host: h.Host, Owned: h.Owned(), Proof: h.Proof, CreatedAt: h.AskedAt, OwnedAt: h.OwnedAt}
 }
 
 func (f *jobsOfStore) grant(ctx context.Context, tenant, host string) (ownedRow, error) {
@@ -162,7 +163,7 @@ func (f *jobsOfServer) dropped(err, missing error) error {
 	switch p, ok := errors.AsType[*client.Problem](err); {
 	case err == nil:
 		return nil
-	case ok && p.Status == http.StatusNotFound && p.Code != "":
+	case ok && p.Code == client.CodeNotFound:
 		return missing
 	default:
 		return f.explain(err)

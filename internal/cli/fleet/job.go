@@ -61,7 +61,7 @@ headway job plan shows its result.`,
 				if err != nil {
 					return err
 				}
-				request := jobspec.Request{Spec: jobspec.Spec{Settings: config.AskedBy(cmd.Flags()), DryRun: dry}, Tenant: tenant, Name: name}
+				request := jobspec.Request{Spec: jobspec.Spec{Settings: config.AskedBy(cmd.Flags(), s), DryRun: dry}, Tenant: tenant, Name: name}
 				for _, u := range from.URLs {
 					request.Seeds = append(request.Seeds, u.String())
 				}
@@ -73,7 +73,7 @@ headway job plan shows its result.`,
 					return err
 				}
 				if asJSON {
-					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"job": id})
+					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"id": id})
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %d queued; for progress run: headway job show %d\n", id, id)
 				return err
@@ -126,7 +126,7 @@ func printJobs(w io.Writer, rows []answer.Job, wide bool) error {
 		if r.Reason != "" {
 			state += ": " + command.OneLine(r.Reason)
 		}
-		tab.Add(r.Job, command.OneLine(r.Name), command.OneLine(r.Tenant), state, r.Pages, r.Waiting, command.ShortTime(r.Created), command.ShortTime(r.Ended))
+		tab.Add(r.ID, command.OneLine(r.Name), command.OneLine(r.Tenant), state, r.Pages, r.Waiting, command.ShortTime(r.CreatedAt), command.ShortTime(r.EndedAt))
 	}
 	return tab.Print(w, wide)
 }
@@ -140,6 +140,12 @@ func jobNumber(arg string) (job.ID, error) {
 	return job.ID(n), nil
 }
 
+// shownJob is a job with its limits in force.
+type shownJob struct {
+	answer.Job
+	answer.JobLimits
+}
+
 func jobShowCommand() *cobra.Command {
 	var asJSON, wide bool
 	cmd := &cobra.Command{
@@ -148,15 +154,12 @@ func jobShowCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
-				limits, err := f.limits(ctx, j.Job)
+				limits, err := f.limits(ctx, j.ID)
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return command.PrintJSON(cmd.OutOrStdout(), struct {
-						answer.Job
-						answer.JobLimits
-					}{*j, limits})
+					return command.PrintJSON(cmd.OutOrStdout(), shownJob{*j, limits})
 				}
 				if err := printJobs(cmd.OutOrStdout(), []answer.Job{*j}, wide); err != nil {
 					return err
@@ -199,18 +202,18 @@ func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
 				if from != "" && j.State != from {
-					return command.Usage(fmt.Errorf("job %d is %s", j.Job, j.State), fmt.Sprintf("only a job in state %s can be changed this way", from))
+					return command.Usage(fmt.Errorf("job %d is %s", j.ID, j.State), fmt.Sprintf("only a job in state %s can be changed this way", from))
 				}
 				if err := job.Check(j.State, to); err != nil {
-					return command.Usage(err, fmt.Sprintf("headway job show %d shows its state", j.Job))
+					return command.Usage(err, fmt.Sprintf("headway job show %d shows its state", j.ID))
 				}
 				if err := f.order(ctx, j, name, to); err != nil {
 					return err
 				}
 				if asJSON {
-					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"job": j.Job, "order": name, "before": j.State, "after": to})
+					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"job": j.ID, "order": name, "before": j.State, "after": to})
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s, was %s\n", j.Job, to, j.State)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: %s, was %s\n", j.ID, to, j.State)
 				return err
 			})
 		},
@@ -233,31 +236,32 @@ apply when the job starts; if they cap the limit, the output says so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
 				if !cmd.Flags().Changed("max-pages") {
-					return command.Usage(fmt.Errorf("cannot extend job %d: --max-pages is missing", j.Job), "give the new total page limit, for example --max-pages 1000; 0 means no limit")
+					return command.Usage(fmt.Errorf("cannot extend job %d: --max-pages is missing", j.ID), "give the new total page limit, for example --max-pages 1000; 0 means no limit")
 				}
 				if j.State == job.Cancelled {
-					return command.Usage(fmt.Errorf("job %d is cancelled and cannot be extended", j.Job), "headway job submit creates a new job")
+					return command.Usage(fmt.Errorf("job %d is cancelled and cannot be extended", j.ID), "headway job submit creates a new job")
 				}
 				if err := f.extend(ctx, j, pages); err != nil {
 					return err
 				}
-				limits, err := f.limits(ctx, j.Job)
+				limits, err := f.limits(ctx, j.ID)
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return command.PrintJSON(cmd.OutOrStdout(), struct {
-						Job job.ID `json:"job"`
-						answer.JobLimits
-					}{j.Job, limits})
+					after, err := f.job(ctx, j.ID)
+					if err != nil {
+						return err
+					}
+					return command.PrintJSON(cmd.OutOrStdout(), shownJob{after, limits})
 				}
-				told := fmt.Sprintf("job %d: page limit is now %d", j.Job, pages)
+				told := fmt.Sprintf("job %d: page limit is now %d", j.ID, pages)
 				if pages == 0 {
-					told = fmt.Sprintf("job %d: %s", j.Job, limit.Ceiling{Limit: limit.Pages})
+					told = fmt.Sprintf("job %d: %s", j.ID, limit.Ceiling{Limit: limit.Pages})
 				}
-				for _, l := range limits.Limits {
-					if l.Name == limit.Pages && (l.Requested > l.Max || pages == 0) {
-						told = fmt.Sprintf("job %d: %s", j.Job, l.Text)
+				for _, l := range limits.Ceilings {
+					if l.Limit == limit.Pages && (l.Requested > l.Max || pages == 0) {
+						told = fmt.Sprintf("job %d: %s", j.ID, l.Text)
 					}
 				}
 				if j.State.Ended() && j.State != job.Partial {

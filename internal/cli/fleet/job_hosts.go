@@ -29,7 +29,7 @@ headway hosts --help.`,
 				return command.Usage(err, "see headway hosts --help for sort orders and filters")
 			}
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
-				hosts, err := f.hosts(ctx, j.Job, q, cmd.ErrOrStderr())
+				hosts, err := f.hosts(ctx, j.ID, q, cmd.ErrOrStderr())
 				if err != nil {
 					return err
 				}

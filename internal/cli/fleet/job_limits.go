@@ -11,7 +11,7 @@ import (
 // printLimits tells the limits of a job, and what was told of them.
 func printLimits(w io.Writer, l *answer.JobLimits) error {
 	_, err := fmt.Fprintln(w)
-	for _, c := range l.Limits {
+	for _, c := range l.Ceilings {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "limit: %s\n", c.Text)
 		}

@@ -3,11 +3,11 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"headway/answer"
+	"headway/ask"
 	"headway/internal/cli/command"
 	"headway/internal/config"
 )
@@ -33,9 +33,9 @@ Other jobs keep their pace on hosts that this job does not crawl.`,
 					return err
 				}
 				if asJSON {
-					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"job": j.Job, "order": "set-pace", "before_ms": j.PaceMS, "after_ms": pace.Milliseconds()})
+					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"job": j.ID, "order": "set-pace", "before_seconds": j.Delay, "after_seconds": ask.Seconds(pace)})
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: minimum interval between requests to one host is now %s, was %s\n", j.Job, pace, time.Duration(j.PaceMS)*time.Millisecond)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "job %d: minimum interval between requests to one host is now %s, was %s\n", j.ID, pace, j.Delay.Duration())
 				return err
 			})
 		},

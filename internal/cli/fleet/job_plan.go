@@ -13,7 +13,7 @@ import (
 )
 
 func jobPlanCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "plan JOB",
 		Short: "Show the result of a dry run",
@@ -27,14 +27,14 @@ running shows what is known so far.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
-				plan, err := f.plan(ctx, j.Job, cmd.ErrOrStderr())
+				plan, err := f.plan(ctx, j.ID, cmd.ErrOrStderr())
 				if err != nil {
 					return err
 				}
 				out := cmd.OutOrStdout()
 				if asJSON {
 					err = command.PrintJSON(out, plan)
-				} else if err = crawl.PrintPlan(out, plan); err == nil {
+				} else if err = crawl.PrintPlan(out, plan, wide); err == nil {
 					_, err = fmt.Fprintf(out, "\ndry run: %s, %s sent\n", j.State, command.Plural(plan.Sent, "request"))
 				}
 				if err != nil || !j.State.Ended() { // it may come to something yet
@@ -46,5 +46,6 @@ running shows what is known so far.`,
 	}
 	config.RegisterClient(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	return cmd
 }

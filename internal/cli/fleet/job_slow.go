@@ -12,7 +12,7 @@ import (
 )
 
 func jobSlowCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "slow JOB",
 		Short: "Show what a job is waiting for, and what would speed it up",
@@ -25,15 +25,16 @@ finished jobs.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
-				slow, err := f.slow(ctx, j.Job, cmd.ErrOrStderr())
+				slow, err := f.slow(ctx, j.ID, cmd.ErrOrStderr())
 				if err != nil {
 					return err
 				}
-				return inspect.PrintSlow(cmd, slow, asJSON)
+				return inspect.PrintSlow(cmd, slow, asJSON, wide)
 			})
 		},
 	}
 	config.RegisterClient(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	return cmd
 }

@@ -27,7 +27,7 @@ for. For a finished job only stored records are used.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
-				w, err := f.why(ctx, j.Job, args[1])
+				w, err := f.why(ctx, j.ID, args[1])
 				if err != nil {
 					return err
 				}

@@ -31,25 +31,28 @@ func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, err
 		"exclude":     func() { body.Exclude = s.Exclude },
 		"files":       func() { body.Files = &s.Files },
 		"sitemaps":    func() { body.Sitemaps = &s.Sitemaps },
+		"content":     func() { body.Content = s.Content },
+		"extract":     func() { body.Extract = new(s.Extract.Text()) },
+		"links":       func() { body.Links = &s.Links },
 		"preset":      func() { body.Preset = &s.Preset },
 
 		"failure_threshold": func() { body.FailureThreshold = &s.FailureThreshold },
 		"cancel_after":      func() { body.CancelAfter = &s.CancelAfter },
 
-		"pace.delay":     func() { body.Pace, pace.DelayMS = pace, millis(s.Pace.Delay) },
-		"pace.spread":    func() { body.Pace, pace.SpreadMS = pace, millis(s.Pace.Spread) },
+		"pace.delay":     func() { body.Pace, pace.DelaySeconds = pace, seconds(s.Pace.Delay) },
+		"pace.spread":    func() { body.Pace, pace.SpreadSeconds = pace, seconds(s.Pace.Spread) },
 		"pace.jitter":    func() { body.Pace, pace.Jitter = pace, &s.Pace.Jitter },
 		"pace.in_flight": func() { body.Pace, pace.InFlight = pace, &s.Pace.InFlight },
 
-		"backoff.refusing_start": func() { body.Backoff, backoff.RefusingStartMS = backoff, millis(s.Backoff.RefusingStart) },
-		"backoff.refusing_max":   func() { body.Backoff, backoff.RefusingMaxMS = backoff, millis(s.Backoff.RefusingMax) },
-		"backoff.failing_start":  func() { body.Backoff, backoff.FailingStartMS = backoff, millis(s.Backoff.FailingStart) },
-		"backoff.failing_max":    func() { body.Backoff, backoff.FailingMaxMS = backoff, millis(s.Backoff.FailingMax) },
+		"backoff.refusing_start": func() { body.Backoff, backoff.RefusingStartSeconds = backoff, seconds(s.Backoff.RefusingStart) },
+		"backoff.refusing_max":   func() { body.Backoff, backoff.RefusingMaxSeconds = backoff, seconds(s.Backoff.RefusingMax) },
+		"backoff.failing_start":  func() { body.Backoff, backoff.FailingStartSeconds = backoff, seconds(s.Backoff.FailingStart) },
+		"backoff.failing_max":    func() { body.Backoff, backoff.FailingMaxSeconds = backoff, seconds(s.Backoff.FailingMax) },
 	}
-	ceilings := map[string]int64{}
+	limits := limit.Fields{}
 	for _, key := range slices.Sorted(maps.Keys(r.Settings)) {
 		if l := limit.Name(key).Rule(); l != nil && l.Asked {
-			ceilings[l.Field()], _ = l.Name.InUnits(s.Limits.Of(l.Name))
+			limits[l.Field()], _ = l.Name.InUnits(s.Limits.Of(l.Name))
 			continue
 		}
 		if set[key] == nil {
@@ -57,8 +60,8 @@ func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, err
 		}
 		set[key]()
 	}
-	if len(ceilings) > 0 {
-		if err := bodyOf(ceilings, &body.Limits); err != nil {
+	if len(limits) > 0 {
+		if err := bodyOf(limits, &body.Limits); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +69,7 @@ func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, err
 }
 
 // bodyOf makes a part of a body of its fields.
-func bodyOf(fields map[string]int64, part any) error {
+func bodyOf(fields limit.Fields, part any) error {
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -74,5 +77,5 @@ func bodyOf(fields map[string]int64, part any) error {
 	return json.Unmarshal(text, part)
 }
 
-// millis is a duration as the API writes it.
-func millis(d time.Duration) *int64 { return new(d.Milliseconds()) }
+// seconds is a duration as the API writes it.
+func seconds(d time.Duration) *float64 { return new(d.Seconds()) }

@@ -67,7 +67,7 @@ func (f *jobsOfServer) explain(err error) error {
 		return err
 	case !ok:
 		return command.Failed(err, fmt.Sprintf("check that headway serve is running at %s: curl %s/readyz", f.server, f.server))
-	case p.Status == http.StatusUnauthorized && !f.keyed:
+	case p.Code == client.CodeMissingKey:
 		return command.Usage(errors.New("the server requires a key"), "pass it with --key-file or HEADWAY_KEY; headway admin key create creates one")
 	case p.Status == http.StatusUnauthorized:
 		return command.Usage(errors.New(p.Detail), "headway admin key list shows each key's scope; headway admin key create creates a new one")
@@ -82,7 +82,7 @@ func (f *jobsOfServer) explain(err error) error {
 
 // about is explain for a job, which may not be there.
 func (f *jobsOfServer) about(id job.ID, err error) error {
-	if p, ok := errors.AsType[*client.Problem](err); ok && p.Status == http.StatusNotFound && p.Code != "" {
+	if p, ok := errors.AsType[*client.Problem](err); ok && p.Code == client.CodeNotFound {
 		return noJob(id)
 	}
 	return f.explain(err)
@@ -114,7 +114,7 @@ func (f *jobsOfServer) submit(ctx context.Context, r jobspec.Request, s *config.
 	if err != nil {
 		return 0, f.explain(err)
 	}
-	return job.ID(made.Job), nil
+	return job.ID(made.ID), nil
 }
 
 func (f *jobsOfServer) list(ctx context.Context) ([]answer.Job, error) {
@@ -150,22 +150,22 @@ func (f *jobsOfServer) order(ctx context.Context, j *answer.Job, what string, _ 
 	order := map[string]func(context.Context, int64) (*client.JobView, error){
 		"pause": f.api.PauseJob, "resume": f.api.ResumeJob, "drain": f.api.DrainJob, "cancel": f.api.CancelJob,
 	}[what]
-	if _, err := order(ctx, int64(j.Job)); err != nil {
-		return f.about(j.Job, err)
+	if _, err := order(ctx, int64(j.ID)); err != nil {
+		return f.about(j.ID, err)
 	}
 	return nil
 }
 
 func (f *jobsOfServer) setPace(ctx context.Context, j *answer.Job, pace time.Duration) error {
-	if _, err := f.api.SetPaceOfJob(ctx, int64(j.Job), client.JobPaceOrder{DelayMS: pace.Milliseconds()}); err != nil {
-		return f.about(j.Job, err)
+	if _, err := f.api.SetPaceOfJob(ctx, int64(j.ID), client.JobPaceOrder{DelaySeconds: pace.Seconds()}); err != nil {
+		return f.about(j.ID, err)
 	}
 	return nil
 }
 
 func (f *jobsOfServer) extend(ctx context.Context, j *answer.Job, pages int64) error {
-	if _, err := f.api.ExtendJob(ctx, int64(j.Job), client.Extension{MaxPages: pages}); err != nil {
-		return f.about(j.Job, err)
+	if _, err := f.api.ExtendJob(ctx, int64(j.ID), client.Extension{MaxPages: pages}); err != nil {
+		return f.about(j.ID, err)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (f *jobsOfServer) slow(ctx context.Context, id job.ID, _ io.Writer) (*answe
 
 func (f *jobsOfServer) plan(ctx context.Context, id job.ID, _ io.Writer) (*answer.Plan, error) {
 	plan, err := as[answer.Plan](f.api.GetJobPlan(ctx, int64(id)))
-	if p, ok := errors.AsType[*client.Problem](err); ok && p.Status == http.StatusConflict {
+	if p, ok := errors.AsType[*client.Problem](err); ok && p.Code == client.CodeNotADryRun {
 		return nil, notDry(id)
 	}
 	if err != nil {

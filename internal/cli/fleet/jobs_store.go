@@ -114,19 +114,19 @@ func (f *jobsOfStore) limits(ctx context.Context, id job.ID) (answer.JobLimits, 
 
 func (f *jobsOfStore) order(ctx context.Context, j *answer.Job, what string, to job.State) error {
 	return f.ordered(ctx, j, what, string(j.State), string(to), func(ctx context.Context) error {
-		return f.SetState(ctx, time.Now().UTC(), j.Job, j.State, to, "by an operator")
+		return f.SetState(ctx, time.Now().UTC(), j.ID, j.State, to, "by an operator")
 	})
 }
 
 func (f *jobsOfStore) extend(ctx context.Context, j *answer.Job, pages int64) error {
-	before, err := f.stored(ctx, j.Job)
+	before, err := f.stored(ctx, j.ID)
 	if err != nil {
 		return err
 	}
-	if err := f.Extend(ctx, time.Now().UTC(), j.Job, pages); err != nil {
-		return command.Usage(err, showHint(j.Job))
+	if err := f.Extend(ctx, time.Now().UTC(), j.ID, pages); err != nil {
+		return command.Usage(err, showHint(j.ID))
 	}
-	after, err := f.stored(ctx, j.Job)
+	after, err := f.stored(ctx, j.ID)
 	if err != nil {
 		return err
 	}
@@ -134,21 +134,21 @@ func (f *jobsOfStore) extend(ctx context.Context, j *answer.Job, pages int64) er
 		if j.State != job.Partial {
 			return nil
 		}
-		return f.SetState(ctx, time.Now().UTC(), j.Job, job.Partial, job.Queued, "extended")
+		return f.SetState(ctx, time.Now().UTC(), j.ID, job.Partial, job.Queued, "extended")
 	})
 }
 
 func (f *jobsOfStore) setPace(ctx context.Context, j *answer.Job, pace time.Duration) error {
-	return f.ordered(ctx, j, "set-pace", (time.Duration(j.PaceMS) * time.Millisecond).String(), pace.String(), func(ctx context.Context) error {
-		return f.SetPace(ctx, time.Now().UTC(), j.Job, pace)
+	return f.ordered(ctx, j, "set-pace", j.Delay.Duration().String(), pace.String(), func(ctx context.Context) error {
+		return f.SetPace(ctx, time.Now().UTC(), j.ID, pace)
 	})
 }
 
 // ordered does what a person ordered of a job, and logs it with the change.
 func (f *jobsOfStore) ordered(ctx context.Context, j *answer.Job, what, before, after string, do func(context.Context) error) error {
-	o := store.Order{What: what, Tenant: j.Tenant, Job: j.Job, Before: before, After: after}
+	o := store.Order{What: what, Tenant: j.Tenant, Job: j.ID, Before: before, After: after}
 	if err := ordered(ctx, f.Store, o, do); err != nil {
-		return command.Failed(err, "try again; "+showHint(j.Job))
+		return command.Failed(err, "try again; "+showHint(j.ID))
 	}
 	return nil
 }

@@ -15,10 +15,10 @@ func TestJobListOfServer(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())
 		if r.URL.Query().Get("cursor") == "" {
-			fmt.Fprint(w, `{"jobs":[{"job":3,"pages":7,"waiting":2,"outcomes":{"fetched":7}},{"job":2}],"next_cursor":"b"}`)
+			fmt.Fprint(w, `{"jobs":[{"id":3,"pages":7,"waiting":2,"outcomes":{"fetched":7}},{"id":2}],"next_cursor":"b"}`)
 			return
 		}
-		fmt.Fprint(w, `{"jobs":[{"job":1,"name":"first"}]}`)
+		fmt.Fprint(w, `{"jobs":[{"id":1,"name":"first"}]}`)
 	}))
 	defer s.Close()
 	f, err := openServer(&config.Settings{Server: s.URL})

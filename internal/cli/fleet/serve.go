@@ -93,7 +93,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if exports.Roots, err = export.TakeBundle(); err != nil {
 		return err
 	}
-	st, err := openFleet(ctx, set, store.Terms{}, log)
+	st, err := openFleet(ctx, set, store.Terms{}, service.LogRequestIDs(log))
 	if err != nil {
 		return err
 	}

@@ -162,6 +162,6 @@ func (w *fleetWorker) open(j store.Job) (headway.Job, error) {
 		Name: j.Name, Seeds: from.URLs, Fallback: from.Fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
 		Limits: j.Limits(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
-		DryRun: spec.DryRun,
+		DryRun: spec.DryRun, Content: s.ContentOptions(), Extract: s.Extract, Links: s.Links,
 	}, nil
 }

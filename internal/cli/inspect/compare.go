@@ -16,7 +16,7 @@ import (
 
 // CompareCommand builds `headway compare`.
 func CompareCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	var most int
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
@@ -40,11 +40,11 @@ listed.`,
 			if asJSON {
 				return command.PrintJSON(cmd.OutOrStdout(), c)
 			}
-			printComparison(cmd.OutOrStdout(), c)
-			return nil
+			return printComparison(cmd.OutOrStdout(), c, wide)
 		},
 	}
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	cmd.Flags().IntVar(&most, "max", 20, "maximum URLs to list of each kind")
 	return cmd
 }
@@ -67,10 +67,10 @@ func compareDirs(ctx context.Context, before, after string, most int, progress i
 	return answer.Compare(ctx, sides[0], sides[1], most, command.ReadProgress(progress))
 }
 
-func printComparison(w io.Writer, c *answer.Comparison) {
+func printComparison(w io.Writer, c *answer.Comparison, wide bool) error {
 	fmt.Fprintf(w, "before: %s, %d pages\nafter:  %s, %d pages\n", c.Before.State, c.Before.Pages, c.After.State, c.After.Pages)
 	for _, s := range c.Settings {
-		fmt.Fprintf(w, "settings differ: %s\n", command.OneLine(s))
+		command.PrintText(w, "settings differ: ", command.OneLine(s), wide)
 	}
 	parts := []string{fmt.Sprintf("%d unchanged", c.Same)}
 	if c.Unread > 0 {
@@ -81,37 +81,48 @@ func printComparison(w io.Writer, c *answer.Comparison) {
 			parts = append(parts, fmt.Sprintf("%d %s", ch.Total, c.Words(ch.Kind)))
 		}
 	}
-	fmt.Fprintln(w, strings.Join(parts, ", "))
+	command.PrintText(w, "", strings.Join(parts, ", "), wide)
 	for _, ch := range c.Changes {
 		if ch.Total == 0 {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s: %d\n", c.Words(ch.Kind), ch.Total)
+		tab := command.NewTable("~", "~")
 		for _, u := range ch.URLs {
-			fmt.Fprintf(w, "  %s%s\n", command.OneLine(u.URL), changeDetail(ch.Kind, &u))
+			url, detail := "  "+command.OneLine(u.URL), changeDetail(ch.Kind, &u)
+			if detail == "" { // a URL alone is never cut
+				fmt.Fprintln(w, url)
+			} else {
+				tab.Add(url, detail)
+			}
+		}
+		if err := tab.Print(w, wide); err != nil {
+			return err
 		}
 		if more := ch.Total - int64(len(ch.URLs)); more > 0 {
 			fmt.Fprintf(w, "  and %d more; raise --max to list them\n", more)
 		}
 	}
+	return nil
 }
 
+// changeDetail says more about a change, empty if there is no more to say.
 func changeDetail(k answer.ChangeKind, u *answer.ChangedURL) string {
 	switch k {
 	case answer.PageDead:
-		return fmt.Sprintf("  %d, linked from %s", u.Status, command.OneLine(u.FoundOn))
+		return fmt.Sprintf("%d, linked from %s", u.Status, command.OneLine(u.FoundOn))
 	case answer.PageLost:
 		words := string(u.After)
 		if u.Reason != "" {
 			words += ": " + string(u.Reason)
 		}
-		return "  " + words
+		return words
 	case answer.PageExcluded, answer.PageIncluded:
 		return ""
 	case answer.PageRecovered:
-		return "  was " + string(u.Before)
+		return "was " + string(u.Before)
 	case answer.PageSlower:
-		return fmt.Sprintf("  %v, was %v", u.AfterMS.Duration().Round(time.Millisecond), u.BeforeMS.Duration().Round(time.Millisecond))
+		return fmt.Sprintf("%v, was %v", u.AfterTook.Duration().Round(time.Millisecond), u.BeforeTook.Duration().Round(time.Millisecond))
 	}
 	return ""
 }

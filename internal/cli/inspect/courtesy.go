@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ import (
 // CourtesyCommand builds `headway courtesy`.
 func CourtesyCommand() *cobra.Command {
 	var format string
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "courtesy HOST",
 		Short: "Write a courtesy receipt: how a host was crawled, for its owner",
@@ -39,12 +38,13 @@ query parameters that look like secrets are redacted.`,
 	dir := command.DirFlag(cmd.Flags())
 	cmd.Flags().StringVar(&format, "format", "text", "output `format`: text, json or html")
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if asJSON {
 			format = "json"
 		}
 		write := map[string]func(io.Writer, *answer.Receipt) error{
-			"text": printReceipt, "html": printReceiptHTML,
+			"text": func(w io.Writer, r *answer.Receipt) error { return printReceipt(w, r, wide) }, "html": printReceiptHTML,
 			"json": func(w io.Writer, r *answer.Receipt) error { return command.PrintJSON(w, r) },
 		}[format]
 		if write == nil {
@@ -120,7 +120,7 @@ func readReceipt(ctx context.Context, p *command.StoredCrawl, host string, now t
 const receiptRows = 20
 
 // printReceipt shows a receipt as text.
-func printReceipt(w io.Writer, r *answer.Receipt) error {
+func printReceipt(w io.Writer, r *answer.Receipt, wide bool) error {
 	fmt.Fprintf(w, "Courtesy receipt for %s\n", r.Host)
 	fmt.Fprintf(w, "created %s", utc(r.MadeAt))
 	if r.Running {
@@ -128,69 +128,70 @@ func printReceipt(w io.Writer, r *answer.Receipt) error {
 	}
 	fmt.Fprint(w, "\n\nWho we are\n")
 	for _, row := range whoRows(r) {
-		fmt.Fprintf(w, "  %-19s %s\n", row.Name, command.OneLine(row.Value))
+		command.PrintText(w, fmt.Sprintf("  %-19s ", row.Name), command.OneLine(row.Value), wide)
 	}
 	fmt.Fprint(w, "\nWhat we did\n")
 	for _, row := range didRows(r) {
-		fmt.Fprintf(w, "  %-19s %s\n", row.Name, row.Value)
+		command.PrintText(w, fmt.Sprintf("  %-19s ", row.Name), row.Value, wide)
 	}
 	fmt.Fprint(w, "\nrobots.txt we obeyed\n")
 	for _, v := range r.Robots {
-		fmt.Fprintf(w, "  %s  %s, fetched %s, last confirmed %s\n  %d decisions, %d URLs skipped\n", v.SHA256, sizeText(v.Bytes), utc(v.First), utc(v.Last), v.Decisions, v.Disallowed)
+		fmt.Fprintf(w, "  %s\n", v.SHA256)
+		command.PrintText(w, "  ", fmt.Sprintf("%s, %d decisions, %d URLs skipped", sizeText(v.Bytes), v.Decisions, v.Disallowed), wide)
+		command.PrintText(w, "  ", fmt.Sprintf("fetched %s, last confirmed %s", utc(v.First), utc(v.Last)), wide)
 	}
 	if len(r.Robots) == 0 {
 		fmt.Fprintln(w, "  "+noRobots(r))
 	}
-	if err := printReactions(w, r); err != nil {
-		return err
-	}
+	printReactions(w, r, wide)
 	if len(r.Orders) > 0 {
 		fmt.Fprint(w, "\nOperator actions\n")
 		for _, o := range lastRows(r.Orders) {
-			fmt.Fprintf(w, "  %s  %s\n", utc(o.At), orderText(&o))
+			command.PrintText(w, fmt.Sprintf("  %s  ", utc(o.At)), orderText(&o), wide)
 		}
 	}
 	fmt.Fprint(w, "\nHow to slow or stop us\n")
 	for _, s := range r.Instructions {
-		fmt.Fprintf(w, "  %s: %s.\n    %s\n", s.Goal, command.OneLine(s.How), s.Effect)
+		command.PrintText(w, "  ", fmt.Sprintf("%s: %s.", s.Goal, command.OneLine(s.How)), wide)
+		command.PrintText(w, "    ", s.Effect, wide)
 	}
 	fmt.Fprint(w, "\nLimits of these numbers\n")
 	for _, n := range r.Notes {
-		fmt.Fprintf(w, "  - %s\n", n)
+		command.PrintText(w, "  - ", command.OneLine(n), wide)
 	}
 	return nil
 }
 
 // printReactions shows refusals and what followed.
-func printReactions(w io.Writer, r *answer.Receipt) error {
+func printReactions(w io.Writer, r *answer.Receipt, wide bool) {
 	fmt.Fprint(w, "\nRefusals and how we reacted\n")
 	if r.Refusals == 0 {
 		fmt.Fprintln(w, "  no page request was refused")
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, x := range lastRows(r.Incidents) {
-		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\n", utc(x.At), answersText(&x), reaction(&x), command.Shorten(command.OneLine(x.URL), 100))
-	}
-	if err := tab.Flush(); err != nil {
-		return err
+		line := fmt.Sprintf("  %s  %s  %s", utc(x.At), answersText(&x), command.OneLine(x.URL))
+		if !wide {
+			line = command.Cut(line, command.LineWidth)
+		}
+		fmt.Fprintln(w, line)
+		command.PrintText(w, "    ", reaction(&x), wide)
 	}
 	if n := len(lastRows(r.Incidents)); n < len(r.Incidents) {
 		fmt.Fprintf(w, "  (latest %d of %d; --json lists more)\n", n, len(r.Incidents))
 	}
 	if r.Now != nil && r.Now.Noise != "" {
-		fmt.Fprintln(w, "  "+r.Now.Noise)
+		command.PrintText(w, "  ", r.Now.Noise, wide)
 	}
 	if len(r.PaceChanges) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprint(w, "\nPace changes\n")
 	for _, p := range lastRows(r.PaceChanges) {
-		fmt.Fprintf(w, "  %s  %s to %s  %s\n", utc(p.At), paceText(p.From), paceText(p.To), causeText(p.Cause))
+		command.PrintText(w, fmt.Sprintf("  %s  %s to %s  ", utc(p.At), paceText(p.From), paceText(p.To)), causeText(p.Cause), wide)
 	}
 	if n := len(lastRows(r.PaceChanges)); n < len(r.PaceChanges) {
 		fmt.Fprintf(w, "  (latest %d of %d; --json lists all)\n", n, len(r.PaceChanges))
 	}
-	return nil
 }
 
 func lastRows[T any](list []T) []T { return list[max(0, len(list)-receiptRows):] }

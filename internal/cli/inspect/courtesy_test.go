@@ -78,7 +78,7 @@ func TestReceiptHTMLIsInert(t *testing.T) {
 // TestReceiptTextIsOneLineEach keeps what hosts wrote from moving the cursor.
 func TestReceiptTextIsOneLineEach(t *testing.T) {
 	var b bytes.Buffer
-	if err := printReceipt(&b, hostileReceipt(t)); err != nil {
+	if err := printReceipt(&b, hostileReceipt(t), false); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); strings.Contains(text, "\x1b") || strings.Contains(text, "abc") {
@@ -89,7 +89,7 @@ func TestReceiptTextIsOneLineEach(t *testing.T) {
 func TestReceiptOfNothing(t *testing.T) {
 	r := answer.NewCourtesy(false).Receipt(answer.CourtesyFacts{Host: "https://example.com"})
 	for name, write := range map[string]func() error{
-		"text": func() error { return printReceipt(new(bytes.Buffer), r) },
+		"text": func() error { return printReceipt(new(bytes.Buffer), r, false) },
 		"html": func() error { return printReceiptHTML(new(bytes.Buffer), r) },
 	} {
 		if err := write(); err != nil {

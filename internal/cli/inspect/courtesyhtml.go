@@ -95,7 +95,7 @@ func plotPace(r *answer.Receipt) *pacePlot {
 		return nil
 	}
 	first, last := r.From, r.To
-	var highest ask.Millis
+	var highest ask.Seconds
 	for _, c := range r.PaceChanges {
 		highest = max(highest, c.From, c.To)
 		if c.At.Before(first) {
@@ -108,7 +108,7 @@ func plotPace(r *answer.Receipt) *pacePlot {
 	x := func(t time.Time) string {
 		return fmt.Sprintf("%.1f", plotWidth*float64(t.Sub(first))/float64(last.Sub(first)))
 	}
-	y := func(d ask.Millis) string {
+	y := func(d ask.Seconds) string {
 		return fmt.Sprintf("%.1f", plotHeight-(plotHeight-plotRoom)*float64(d)/float64(max(highest, 1)))
 	}
 	points := []string{"0," + y(r.PaceChanges[0].From)}

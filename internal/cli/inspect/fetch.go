@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headway/extract"
 	"headway/fetch"
 	"headway/internal/cli/command"
 	"headway/internal/config"
@@ -27,10 +28,18 @@ func FetchCommand() *cobra.Command {
 checked, and the pace of the host and all limits apply. Then print each
 decision, the response and how the page was parsed.
 
+--text and --markdown print the main text of the page instead: without menus,
+footers and what a reader does not see. With --json it is part of the answer.
+
+--extract prints the fields that the rules of a file find on the page, to try
+them before a crawl. What is cut or invalid goes to standard error.
+
 A redirect is shown, not followed. Exit code 0 means fetched, not modified or
 redirected, 1 dead, 4 blocked by robots.txt or a challenge page, 5 anything
 else.`,
 		Example: `  headway fetch https://example.com/ --contact you@example.com
+  headway fetch https://example.com/ --contact you@example.com --markdown
+  headway fetch https://example.com/ --contact you@example.com --extract r.yaml
   headway fetch http://127.1.0.1:8780/ --allow-private 127.0.0.0/8:8780`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,13 +47,24 @@ else.`,
 			if err != nil {
 				return err
 			}
+			if err := words.checkContent(); err != nil {
+				return err
+			}
+			if err := words.readRules(); err != nil {
+				return err
+			}
 			look, err := words.visit(cmd, u)
 			if err != nil {
 				return err
 			}
-			if words.asJSON {
+			switch {
+			case words.asJSON:
 				err = command.PrintJSON(cmd.OutOrStdout(), lookJSON(look, words.headers, words.links))
-			} else {
+			case words.rules != nil:
+				err = words.printFields(cmd.OutOrStdout(), cmd.ErrOrStderr(), look.Visit)
+			case words.alone():
+				err = words.printContent(cmd.OutOrStdout(), cmd.ErrOrStderr(), look.Visit)
+			default:
 				err = printLook(cmd.OutOrStdout(), look, words.headers, words.links)
 			}
 			if err == nil {
@@ -62,6 +82,9 @@ else.`,
 	fs.BoolVar(&words.ignoreRobots, "ignore-robots", false, "ignore robots.txt; owned hosts only")
 	fs.StringArrayVar(&words.header, "header", nil, "extra request header, as `name: value`; owned hosts only (repeatable)")
 	fs.StringVar(&words.basicAuth, "basic-auth", "", "HTTP basic authentication, as `user:password`; owned hosts only")
+	fs.BoolVar(&words.content.text, "text", false, "print the main text of the page; with --json as page.content.text")
+	fs.BoolVar(&words.content.markdown, "markdown", false, "print the main text as Markdown; with --json as page.content.markdown")
+	fs.StringVar(&words.extract, "extract", "", "print the fields that the rules of this YAML `file` find; with --json as page.content.fields")
 	fs.BoolVar(&words.headers, "headers", false, "also print the response headers")
 	fs.BoolVar(&words.links, "links", false, "also print the links found")
 	command.JSONFlag(cmd, &words.asJSON)
@@ -78,6 +101,9 @@ type fetchFlags struct {
 	basicAuth    string
 	headers      bool
 	links        bool
+	content      contentFlags
+	extract      string // the file of rules
+	rules        *extract.Rules
 	asJSON       bool
 }
 
@@ -117,6 +143,7 @@ func (f *fetchFlags) visitOnce(cmd *cobra.Command, u weburl.URL, policy politene
 	defer client.Close()
 	v := visitor.Visitor{
 		Client: client, Agent: command.Product, Policy: policy, Owned: f.owned, Secrets: secrets, IgnoreRobots: f.ignoreRobots,
+		Content: f.content.options(), Extract: f.rules,
 	}
 	v.Robots.AllowUnreachable = policy.AllowUnreachableRobots
 	return v.Visit(cmd.Context(), u)

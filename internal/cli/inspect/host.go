@@ -61,7 +61,7 @@ owner and is logged in the table control.`,
 				if err != nil {
 					return err
 				}
-				q.Delay = ask.Millis(d)
+				q.Delay = ask.Seconds(d)
 			}
 			inFleet, err := fleet.Chosen(cmd, *dir)
 			if err != nil {

@@ -165,14 +165,14 @@ func hostState(h *answer.Host, running bool, now time.Time) string {
 }
 
 // paceText is a pace in seconds: people compare columns.
-func paceText(d ask.Millis) string {
+func paceText(d ask.Seconds) string {
 	if d > 0 && d.Duration() < 10*time.Millisecond {
 		return d.Duration().String()
 	}
 	return fmt.Sprintf("%.2f s", d.Duration().Seconds())
 }
 
-func orDash(d ask.Millis) string {
+func orDash(d ask.Seconds) string {
 	if d == 0 {
 		return "-"
 	}
@@ -180,7 +180,7 @@ func orDash(d ask.Millis) string {
 }
 
 // guessText is a time that nobody should rely on.
-func guessText(d ask.Millis) string {
+func guessText(d ask.Seconds) string {
 	if d == 0 {
 		return "-"
 	}

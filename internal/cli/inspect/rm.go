@@ -136,7 +136,7 @@ func (r *remover) confirm(yes bool) error {
 	}
 	var size int64
 	for _, d := range r.dirs {
-		size += command.FolderSize(d)
+		size += sizeOf(d)
 	}
 	fmt.Fprintf(r.ask, "Remove %s, %s? [y/N] ", command.OneLine(strings.Join(r.dirs, ", ")), command.Bytes(size))
 	line, err := bufio.NewReader(r.in).ReadString('\n')
@@ -157,7 +157,7 @@ func (r *remover) remove() (rmAnswer, error) {
 		row, err := removeCrawl(dir, r.holds[i])
 		if err != nil {
 			row.Error = err.Error()
-			row.Bytes -= command.FolderSize(dir)
+			row.Bytes -= sizeOf(dir)
 		}
 		answer.Removed = append(answer.Removed, row)
 		if err != nil {
@@ -168,9 +168,15 @@ func (r *remover) remove() (rmAnswer, error) {
 	return answer, nil
 }
 
+// sizeOf is the size of the files in a folder, as far as they can be read.
+func sizeOf(dir string) int64 {
+	size, _ := command.SizeOf(dir) // what cannot be read is reported when it is removed
+	return size
+}
+
 // removeCrawl removes what a crawl wrote, and the folder if nothing else is in it.
 func removeCrawl(dir string, held *sqlite.Held) (removedRow, error) {
-	row := removedRow{Dir: dir, Bytes: command.FolderSize(dir)}
+	row := removedRow{Dir: dir, Bytes: sizeOf(dir)}
 	for _, pattern := range ourFiles {
 		names, err := filepath.Glob(filepath.Join(command.EscapeGlob(dir), pattern))
 		if err != nil {
@@ -198,7 +204,7 @@ func removeCrawl(dir string, held *sqlite.Held) (removedRow, error) {
 		row.Kept = append(row.Kept, e.Name())
 	}
 	if len(row.Kept) > 0 {
-		row.Bytes -= command.FolderSize(dir)
+		row.Bytes -= sizeOf(dir)
 		return row, nil
 	}
 	return row, os.Remove(dir)

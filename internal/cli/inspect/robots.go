@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ func RobotsCommand() *cobra.Command {
 
 func robotsCheckCommand() *cobra.Command {
 	var agent string
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "check FILE|- URL…",
 		Short: "Show which URLs a robots.txt allows, and by which line",
@@ -52,7 +51,7 @@ means all URLs are allowed, 4 that at least one is not.`,
 			if asJSON {
 				err = command.PrintJSON(cmd.OutOrStdout(), answer)
 			} else {
-				err = answer.print(cmd.OutOrStdout())
+				err = answer.print(cmd.OutOrStdout(), wide)
 			}
 			if err == nil && answer.Blocked > 0 {
 				return &command.Failure{Code: command.ExitBlocked}
@@ -62,6 +61,7 @@ means all URLs are allowed, 4 that at least one is not.`,
 	}
 	cmd.Flags().StringVar(&agent, "agent", command.Product, "crawler to test as, by its product `token`")
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	return cmd
 }
 
@@ -149,22 +149,23 @@ func (v robotsVerdict) why() string {
 	}
 }
 
-func (a robotsAnswer) print(w io.Writer) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func (a robotsAnswer) print(w io.Writer, wide bool) error {
+	tab := command.NewTable("", "~", "~")
 	for _, v := range a.Verdicts {
 		word := "allowed"
 		if !v.Allowed {
 			word = "blocked"
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\n", word, v.URL, v.why())
+		tab.Add(word, v.URL, v.why())
 	}
-	if err := tab.Flush(); err != nil {
+	if err := tab.Print(w, wide); err != nil {
 		return err
 	}
+	fmt.Fprintln(w)
 	if a.Group == "" {
-		fmt.Fprintf(w, "\nno group for %s or *\n", command.OneLine(a.Agent))
+		command.PrintText(w, "no group for ", command.OneLine(a.Agent)+" or *", wide)
 	} else {
-		fmt.Fprintf(w, "\ngroup %s\n", command.OneLine(a.Group))
+		command.PrintText(w, "group ", command.OneLine(a.Group), wide)
 	}
 	if a.Delay != nil {
 		fmt.Fprintf(w, "crawl-delay %v", time.Duration(*a.Delay*float64(time.Second)))

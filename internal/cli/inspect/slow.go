@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ import (
 
 // SlowCommand builds `headway slow`.
 func SlowCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "slow",
 		Short: "Show where the time went, and what would speed a crawl up",
@@ -32,6 +31,7 @@ to distinguish what it is waiting for now from what it waited for so far.`,
 	}
 	dir := command.DirFlag(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
+	command.WideFlag(cmd, &wide)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		found, err := command.FindCrawl(*dir, "")
 		if err != nil {
@@ -46,30 +46,30 @@ to distinguish what it is waiting for now from what it waited for so far.`,
 		if err != nil {
 			return command.Failed(err, "inspect "+found+" with headway runs")
 		}
-		return PrintSlow(cmd, &slow, asJSON)
+		return PrintSlow(cmd, &slow, asJSON, wide)
 	}
 	return cmd
 }
 
 // PrintSlow says where the time went.
-func PrintSlow(cmd *cobra.Command, slow *answer.Slow, asJSON bool) error {
+func PrintSlow(cmd *cobra.Command, slow *answer.Slow, asJSON, wide bool) error {
 	if asJSON {
 		return command.PrintJSON(cmd.OutOrStdout(), slow)
 	}
 	for _, n := range slow.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "headway: note: "+n)
 	}
-	return printSlowText(cmd.OutOrStdout(), slow)
+	return printSlowText(cmd.OutOrStdout(), slow, wide)
 }
 
 // slowBar is how long the bar of a hundred per cent is.
 const slowBar = 30
 
 // printSlowText shows where the time went to a person.
-func printSlowText(w io.Writer, s *answer.Slow) error {
-	fmt.Fprintln(w, command.OneLine(s.Sentence))
+func printSlowText(w io.Writer, s *answer.Slow, wide bool) error {
+	command.PrintSentences(w, command.OneLine(s.Sentence), wide)
 	if s.Change != "" {
-		fmt.Fprintf(w, "what would help: %s\n", command.OneLine(s.Change))
+		command.PrintText(w, "what would help: ", command.OneLine(s.Change), wide)
 	}
 	word := s.State
 	if s.Running {
@@ -78,7 +78,7 @@ func printSlowText(w io.Writer, s *answer.Slow) error {
 		word += " after"
 	}
 	fmt.Fprintf(w, "\n%s %s; host time by state:\n", word, s.Elapsed.Duration().Round(100*time.Millisecond))
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	states := command.NewTable("", "", "~", "")
 	for _, p := range s.Parts {
 		hosts := ""
 		if s.Running {
@@ -87,13 +87,14 @@ func printSlowText(w io.Writer, s *answer.Slow) error {
 		if n := s.Paused; n > 0 && p.State == string(visit.WaitHold) {
 			hosts = strings.TrimPrefix(fmt.Sprintf("%s, %d paused by an operator", hosts, n), ", ")
 		}
-		fmt.Fprintf(tab, "  %s\t%5.1f %%\t%s\t%s\n", p.State, 100*p.Part, hosts, strings.Repeat("▇", int(p.Part*slowBar+0.5)))
+		states.Add("  "+p.State, fmt.Sprintf("%5.1f %%", 100*p.Part), hosts, strings.Repeat("▇", int(p.Part*slowBar+0.5)))
 	}
-	if err := tab.Flush(); err != nil {
+	if err := states.Print(w, wide); err != nil {
 		return err
 	}
 	if len(s.Slowest) > 0 {
 		fmt.Fprintln(w, "\nslowest hosts:")
+		hosts := command.NewTable("~", "", "", "~")
 		for i := range s.Slowest {
 			h := &s.Slowest[i]
 			waiting := ""
@@ -106,22 +107,23 @@ func printSlowText(w io.Writer, s *answer.Slow) error {
 					waiting += ", " + guessText(h.ETA)
 				}
 			}
-			fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\n", h.Host.Host, paceText(h.Pace), h.Source, waiting)
+			hosts.Add("  "+h.Host.Host, paceText(h.Pace), h.Source, waiting)
 		}
-		if err := tab.Flush(); err != nil {
+		if err := hosts.Print(w, wide); err != nil {
 			return err
 		}
 	}
 	if len(s.Layers) > 0 {
 		fmt.Fprintln(w, "\nlimits that delayed work:")
+		layers := command.NewTable("~", "~", "", "", "")
 		for _, l := range s.Layers {
 			limit := "no limit"
 			if l.Limit > 0 {
 				limit = fmt.Sprintf("%d of %d in use", l.Use, l.Limit)
 			}
-			fmt.Fprintf(tab, "  %s\t%s\t%s\t%d waiting\t%s in total\n", l.Name, l.Setting, limit, l.Waiting, command.RoundTime(l.Waited.Duration()))
+			layers.Add("  "+l.Name, l.Setting, limit, fmt.Sprintf("%d waiting", l.Waiting), command.RoundTime(l.Waited.Duration())+" in total")
 		}
-		return tab.Flush()
+		return layers.Print(w, wide)
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type labFlags struct {
 
 func (f *labFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.cfg.Listen, "listen", "0.0.0.0:8780", "`address` to listen on; 0.0.0.0 covers all of 127.0.0.0/8")
+	fs.StringVar(&f.cfg.ListenTLS, "listen-tls", "", "`address` for hosts that serve https while the others serve http (default: port 8743, or the port after that of --listen if you change it)")
 	fs.IntVar(&f.cfg.PublicPort, "public-port", 0, "`port` to use in links; 0 means the listening port")
 	fs.StringVar(&f.address, "address", string(lab.Loopback), "`form` of hosts in links: loopback (IP addresses) or name")
 	fs.StringVar(&f.cfg.Domain, "domain", "", "put all hosts under this `domain`")
@@ -80,9 +81,6 @@ func choiceNames(list []lab.Choice) string {
 func (f *labFlags) config(fs *pflag.FlagSet) (lab.Config, error) {
 	cfg := f.cfg
 	cfg.Address = lab.Address(f.address)
-	if strings.HasSuffix(cfg.Listen, ":0") {
-		cfg.ListenTLS = cfg.Listen // whoever takes any free port takes any twice
-	}
 	for _, c := range f.clients {
 		prefix, err := netip.ParsePrefix(c)
 		if err != nil {

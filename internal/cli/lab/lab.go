@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +46,10 @@ all hosts served.
 
 Only clients on this machine are answered, unless --clients names a network.
 Where 127.1.x.y is not routed (macOS), use names: --address name with --dns,
-and pass that DNS server to the crawler with --resolver.`,
+and pass that DNS server to the crawler with --resolver.
+
+A second lab needs another port, for example --listen 0.0.0.0:8790. Hosts with
+their own certificate then serve https on the next port, 8791.`,
 		Example: `  headway lab up
   headway lab up --temper shop,docs
   headway lab up --hosts 200 --pages 20 --latency const:5ms
@@ -82,7 +87,7 @@ func serveLab(ctx context.Context, cfg lab.Config, certOut string, asJSON, wide 
 		}
 	}
 	if err := l.Listen(ctx); err != nil {
-		return command.Failed(fmt.Errorf("start lab: %w", err), "another lab may be running; stop it, or choose another port with --listen 0.0.0.0:PORT")
+		return listenFailure(err)
 	}
 	if err := labReady(l, asJSON, wide, w); err != nil {
 		return err
@@ -91,6 +96,16 @@ func serveLab(ctx context.Context, cfg lab.Config, certOut string, asJSON, wide 
 		return command.Failed(fmt.Errorf("serve lab: %w", err), "")
 	}
 	return nil
+}
+
+// listenFailure says which port could not be used, and which flags choose another.
+func listenFailure(err error) error {
+	op, ok := errors.AsType[*net.OpError](err)
+	if no, is := errors.AsType[syscall.Errno](err); ok && is && op.Addr != nil {
+		err = fmt.Errorf("listen on %s: %w", op.Addr, no)
+	}
+	return command.Failed(fmt.Errorf("cannot start the lab: %w", err),
+		"another lab may be running; stop it, or choose other ports with --listen 0.0.0.0:PORT, and for https with --listen-tls 0.0.0.0:PORT")
 }
 
 // labReady says where the lab is.

@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,7 +99,7 @@ type API struct {
 func New(c Config) *API {
 	useProblems()
 	a := &API{
-		store: c.Store, chores: c.Chores, prover: c.Prover, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		store: c.Store, chores: c.Chores, prover: c.Prover, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: LogRequestIDs(cmp.Or(c.Log, slog.New(slog.DiscardHandler))),
 		followers: newFollowers(), observe: c.Observe, operations: map[string]string{}, mux: http.NewServeMux(),
 	}
 	h := huma.DefaultConfig("Headway", "1")
@@ -149,16 +152,54 @@ func (a *API) Document() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// register adds an operation that needs a scope. The statuses are those of its
+// codesExtension is where a response of the document lists the codes of its problems.
+const codesExtension = "x-problem-codes"
+
+// everyCode are the problems that every operation can have.
+var everyCode = []Code{MissingKey, InvalidKey, RevokedKey, ExpiredKey, ScopeTooNarrow, CrossOrigin, WrongHostname, InvalidValue, RateLimited, Internal, Unavailable}
+
+// codesOf are the problems of an operation with this input, in addition to more.
+func codesOf(in reflect.Type, more []Code) []Code {
+	codes := slices.Concat(everyCode, more)
+	if _, ok := in.FieldByName("Body"); ok {
+		codes = append(codes, MalformedBody, BodyTimeout, BodyTooLarge, UnsupportedMediaType)
+	}
+	if _, ok := in.FieldByName("Cursor"); ok {
+		codes = append(codes, InvalidCursor)
+	}
+	if reflect.PointerTo(in).Implements(reflect.TypeFor[submitter]()) {
+		codes = append(codes, IdempotencyKeyReused)
+	}
+	return codes
+}
+
+// describeProblems lists the codes of an operation by status in the document.
+func describeProblems(op *huma.Operation, codes []Code) {
+	for i := range problemTypes {
+		t := &problemTypes[i]
+		r := op.Responses[strconv.Itoa(t.status)]
+		if r == nil || !slices.Contains(codes, t.code) {
+			continue
+		}
+		if r.Extensions == nil {
+			r.Extensions = map[string]any{codesExtension: []Code{}}
+		}
+		listed, _ := r.Extensions[codesExtension].([]Code)
+		r.Extensions[codesExtension] = append(listed, t.code)
+		r.Description = strings.TrimPrefix(fmt.Sprintf("%s; %s", r.Description, t.meaning), http.StatusText(t.status)+"; ")
+	}
+}
+
+// register adds an operation that needs a scope. The codes are those of its
 // problems in addition to the ones that every operation has.
-func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(context.Context, *I) (*O, error), statuses ...int) {
+func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(context.Context, *I) (*O, error), more ...Code) {
 	op.Security = []map[string][]string{{"key": {string(scope)}}}
 	op.Middlewares = huma.Middlewares{a.requireScope(scope)}
 	op.MaxBodyBytes, op.BodyReadTimeout = maxBody, bodyTime
 	a.operations[op.Method+" "+op.Path] = op.OperationID
-	op.Errors = append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable}, statuses...)
-	if _, ok := reflect.TypeFor[I]().FieldByName("Body"); ok {
-		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	codes := codesOf(reflect.TypeFor[I](), more)
+	for _, c := range codes {
+		op.Errors = append(op.Errors, typeOfProblem(c).status)
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
@@ -167,6 +208,12 @@ func register[I, O any](a *API, scope store.Scope, op huma.Operation, do func(co
 		}
 		return out, nil
 	})
+	path := a.huma.OpenAPI().Paths[op.Path]
+	for _, added := range []*huma.Operation{path.Get, path.Post, path.Patch, path.Delete} {
+		if added != nil && added.OperationID == op.OperationID {
+			describeProblems(added, codes)
+		}
+	}
 }
 
 // notFound answers requests that match no operation.
@@ -180,10 +227,10 @@ func (a *API) notFound(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		writeProblem(w, problem(http.StatusNotFound, "path not found", "paths begin with /v1; docs/reference/openapi.json lists them"))
+		writeProblem(w, newProblem(UnknownPath, "path not found"))
 		return
 	}
-	p := newProblem(http.StatusMethodNotAllowed, "method "+r.Method+" is not allowed for this path")
+	p := newProblem(MethodNotAllowed, "method "+r.Method+" is not allowed for this path")
 	p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
 	writeProblem(w, p)
 }
@@ -198,7 +245,7 @@ func (a *API) recovered(next http.Handler) http.Handler {
 				panic(fault)
 			default:
 				a.log.ErrorContext(r.Context(), "request panicked", "method", r.Method, "path", r.URL.Path, "err", fault)
-				writeProblem(w, newProblem(http.StatusInternalServerError, "internal server error"))
+				writeProblem(w, newProblem(Internal, "internal server error"))
 			}
 		}()
 		next.ServeHTTP(w, r)

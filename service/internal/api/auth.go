@@ -49,7 +49,7 @@ func (a *API) authenticate(next http.Handler) http.Handler {
 		c, p := a.identify(r.Context(), now, r.Header.Get("Authorization"))
 		if p == nil {
 			if wait, ok := a.rates.take(now, c.key.ID); !ok {
-				p = newProblem(http.StatusTooManyRequests, fmt.Sprintf("rate limit of key %s exceeded: %g requests per second", c.key.ID, a.rates.rate.PerSecond)).retryAfter(wait)
+				p = newProblem(RateLimited, fmt.Sprintf("rate limit of key %s exceeded: %g requests per second", c.key.ID, a.rates.rate.PerSecond)).retryAfter(wait)
 			}
 		}
 		if p != nil {
@@ -66,28 +66,28 @@ func (a *API) identify(ctx context.Context, now time.Time, header string) (*call
 		if a.anonymous {
 			return &caller{key: store.APIKey{Tenant: "", Scope: store.ScopeOperator}, anonymous: true}, nil
 		}
-		return nil, refuse("missing API key")
+		return nil, refuse(MissingKey, "missing API key")
 	}
 	scheme, text, _ := strings.Cut(header, " ")
 	sent, ok := apikey.Read(strings.TrimSpace(text))
 	if !strings.EqualFold(scheme, "Bearer") || !ok {
-		return nil, refuse("the Authorization header does not contain an API key")
+		return nil, refuse(InvalidKey, "the Authorization header does not contain an API key")
 	}
 	k, err := a.store.APIKey(ctx, sent.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		a.log.ErrorContext(ctx, "API key lookup failed", "err", err)
-		return nil, newProblem(http.StatusServiceUnavailable, "the database is not responding").retryAfter(time.Second)
+		return nil, newProblem(Unavailable, "the database is not responding").retryAfter(time.Second)
 	}
 	// An unknown key is compared, too, so that the time taken says nothing.
 	sum := sent.Sum()
 	same := subtle.ConstantTimeCompare(sum[:], k.Sum[:]) == 1
 	switch {
 	case err != nil || !same:
-		return nil, refuse("unknown API key")
+		return nil, refuse(InvalidKey, "unknown API key")
 	case !k.RevokedAt.IsZero():
-		return nil, refuse("the API key was revoked")
+		return nil, refuse(RevokedKey, "the API key was revoked")
 	case !k.Valid(now):
-		return nil, refuse("the API key has expired")
+		return nil, refuse(ExpiredKey, "the API key has expired")
 	}
 	if now.Sub(k.UsedAt) >= store.KeyUseStep {
 		if err := a.store.UseKey(ctx, now, k.ID); err != nil {
@@ -98,8 +98,8 @@ func (a *API) identify(ctx context.Context, now time.Time, header string) (*call
 }
 
 // refuse is the problem of a request without a valid key.
-func refuse(why string) *Problem {
-	p := newProblem(http.StatusUnauthorized, why)
+func refuse(code Code, why string) *Problem {
+	p := newProblem(code, why)
 	p.header = http.Header{"Www-Authenticate": {`Bearer realm="headway"`}}
 	return p
 }
@@ -109,7 +109,7 @@ func (a *API) requireScope(s store.Scope) func(huma.Context, func(huma.Context))
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c := callerOf(ctx.Context())
 		if !c.key.Opens(s) {
-			a.write(ctx, problem(http.StatusForbidden, fmt.Sprintf("key %s has scope %s; this operation needs scope %s", c.key.ID, c.key.Scope, s), "use a key with the scope "+string(s)))
+			a.write(ctx, problem(ScopeTooNarrow, fmt.Sprintf("key %s has scope %s; this operation needs scope %s", c.key.ID, c.key.Scope, s), "use a key with the scope "+string(s)))
 			return
 		}
 		next(ctx)

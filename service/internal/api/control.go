@@ -14,17 +14,17 @@ import (
 
 // Order is an entry of the control log: an order and what it changed.
 type Order struct {
-	ID     int64     `json:"id" doc:"Position in the log; always increasing."`
-	At     time.Time `json:"at"`
-	By     string    `json:"by" doc:"Who gave the order: an API key, or a user of the command line."`
-	What   string    `json:"what" doc:"The order, such as pause or set-pace."`
-	Tenant string    `json:"tenant,omitempty"`
-	Job    jobID     `json:"job,omitempty"`
-	Host   string    `json:"host,omitempty"`
-	Worker int64     `json:"worker,omitempty"`
-	About  string    `json:"about,omitempty" doc:"The id of any other object it applied to: a webhook, schedule, key or plan."`
-	Before string    `json:"before,omitempty" doc:"The state before the order."`
-	After  string    `json:"after,omitempty" doc:"The state after the order."`
+	ID        int64     `json:"id" doc:"Position in the log; always increasing."`
+	CreatedAt time.Time `json:"created_at"`
+	By        string    `json:"by" doc:"Who gave the order: an API key, or a user of the command line."`
+	What      string    `json:"what" doc:"The order, such as pause or set-pace."`
+	Tenant    string    `json:"tenant,omitempty"`
+	Job       jobID     `json:"job,omitempty"`
+	Host      string    `json:"host,omitempty"`
+	Worker    int64     `json:"worker,omitempty"`
+	About     string    `json:"about,omitempty" doc:"The id of any other object it applied to: a webhook, schedule, key or plan."`
+	Before    string    `json:"before,omitempty" doc:"The state before the order."`
+	After     string    `json:"after,omitempty" doc:"The state after the order."`
 }
 
 // OrderList is a page of orders, oldest first.
@@ -44,7 +44,7 @@ func (a *API) registerControl() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Tags: []string{"control"}, Summary: "List the control log: who ordered what, with the state before and after",
 		Description: "Lists orders for objects of your tenant, regardless of who gave them. Operators see all orders, including those to hosts and workers, which all tenants share.",
-	}, a.listOrders, http.StatusNotFound)
+	}, a.listOrders, NotFound)
 }
 
 func (a *API) listOrders(ctx context.Context, in *orderInput) (*struct{ Body OrderList }, error) {

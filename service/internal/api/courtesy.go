@@ -34,7 +34,7 @@ func (a *API) registerCourtesy() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-courtesy-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/courtesy", Tags: tags, Summary: "Get the courtesy receipt of a host for one job",
 		Description: "Counts only requests of this job.",
-	}, a.getJobCourtesy, http.StatusNotFound)
+	}, a.getJobCourtesy, NotFound)
 }
 
 // courtesyInput names a host of a job.

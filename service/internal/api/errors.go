@@ -20,67 +20,25 @@ const maxDetails = 20
 // Problem is an error response of the API: RFC 9457, with a code for programs and
 // a next step for people.
 type Problem struct {
-	Type   string             `json:"type" doc:"Always about:blank; code identifies the kind of problem." example:"about:blank"`
-	Title  string             `json:"title" doc:"The standard text of the HTTP status." example:"Not Found"`
-	Status int                `json:"status" doc:"The HTTP status of the response." example:"404"`
-	Code   Code               `json:"code" doc:"The kind of problem, for programs."`
+	Type   problemURI         `json:"type" doc:"The URI of the type of problem; docs/reference/problems.md lists them."`
+	Title  string             `json:"title" doc:"The type of problem, in words for people." example:"Wrong state"`
+	Status int                `json:"status" doc:"The HTTP status of the response." example:"409"`
+	Code   Code               `json:"code" doc:"The type of problem, for programs: the last part of type."`
 	Detail string             `json:"detail" doc:"What is wrong with this request, in one sentence."`
 	Hint   string             `json:"hint" doc:"What to do next, in one sentence."`
 	Errors []huma.ErrorDetail `json:"errors,omitempty" doc:"The errors in the request, one by one."`
 	header http.Header        // sent with it
 }
 
-// Code is a kind of problem.
-type Code string
-
-// The codes.
-const (
-	Invalid      Code = "invalid"      // the request does not match the schema
-	Unauthorised Code = "unauthorised" // no key, or one that was revoked or has expired
-	Forbidden    Code = "forbidden"    // the scope of the key is too narrow
-	NotFound     Code = "not_found"    // it does not exist, or belongs to another tenant
-	NotAllowed   Code = "not_allowed"  // the path exists, but not for this method
-	Conflict     Code = "conflict"     // not possible in the current state
-	TooLarge     Code = "too_large"    // the request body is too large
-	TooMany      Code = "too_many"     // the rate limit of the key is exceeded
-	Unavailable  Code = "unavailable"  // the database is not responding, or the server is stopping
-	Internal     Code = "internal"     // an error of the server
-)
-
-// Codes lists the closed set.
-var Codes = []Code{Invalid, Unauthorised, Forbidden, NotFound, NotAllowed, Conflict, TooLarge, TooMany, Unavailable, Internal}
-
-// kinds gives the code and the hint of a status, for problems without a hint of
-// their own.
-var kinds = map[int]struct {
-	code Code
-	hint string
-}{
-	http.StatusUnauthorized:          {Unauthorised, "send Authorization: Bearer hw_… with a valid key; create one with headway admin key create"},
-	http.StatusForbidden:             {Forbidden, "use a key with a wider scope"},
-	http.StatusNotFound:              {NotFound, "check the id against the list endpoint"},
-	http.StatusMethodNotAllowed:      {NotAllowed, "the Allow header lists the allowed methods"},
-	http.StatusConflict:              {Conflict, "check the current state and try again"},
-	http.StatusRequestEntityTooLarge: {TooLarge, "send a smaller request body"},
-	http.StatusUnsupportedMediaType:  {Invalid, "send JSON with Content-Type: application/json"},
-	http.StatusTooManyRequests:       {TooMany, "wait as long as the Retry-After header says"},
-	http.StatusServiceUnavailable:    {Unavailable, "try again in a moment"},
-}
-
-// newProblem makes a problem with the hint of its status.
-func newProblem(status int, detail string) *Problem {
-	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: Invalid, Detail: detail, Hint: "see docs/guide/api.md for examples and docs/reference/openapi.json for the schema"}
-	if k, ok := kinds[status]; ok {
-		p.Code, p.Hint = k.code, k.hint
-	} else if status >= http.StatusInternalServerError {
-		p.Code, p.Hint = Internal, "try again; if it keeps failing, check the server log"
-	}
-	return p
+// newProblem makes a problem with the hint of its type.
+func newProblem(code Code, detail string) *Problem {
+	t := typeOfProblem(code)
+	return &Problem{Type: problemURI(code.URI()), Title: t.title, Status: t.status, Code: code, Detail: detail, Hint: t.hint}
 }
 
 // problem makes a problem with a hint of its own.
-func problem(status int, detail, hint string) *Problem {
-	p := newProblem(status, detail)
+func problem(code Code, detail, hint string) *Problem {
+	p := newProblem(code, detail)
 	p.Hint = hint
 	return p
 }
@@ -107,7 +65,10 @@ func (p *Problem) retryAfter(d time.Duration) *Problem {
 // whole process.
 var useProblems = sync.OnceFunc(func() {
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
-		p := newProblem(status, msg)
+		p := newProblem(codeOfStatus(status), msg)
+		if status != 0 { // huma asks for an example of none
+			p.Status = status
+		}
 		for _, err := range errs {
 			if err == nil || len(p.Errors) == maxDetails {
 				continue
@@ -130,17 +91,17 @@ func (a *API) explain(ctx context.Context, err error) error {
 		return p
 	}
 	if bad, ok := errors.AsType[*jobspec.Error](err); ok {
-		return problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint)
+		return problem(InvalidValue, bad.Error(), bad.Hint)
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return newProblem(http.StatusNotFound, "not found")
+		return newProblem(NotFound, "not found")
 	case errors.Is(err, store.ErrConflict):
-		return newProblem(http.StatusConflict, err.Error())
+		return newProblem(Conflict, err.Error())
 	case ctx.Err() != nil:
-		return newProblem(http.StatusServiceUnavailable, "the request was cancelled")
+		return newProblem(Unavailable, "the request was cancelled")
 	default:
 		a.log.ErrorContext(ctx, "request failed", "err", err)
-		return newProblem(http.StatusServiceUnavailable, "the database is not responding").retryAfter(time.Second)
+		return newProblem(Unavailable, "the database is not responding").retryAfter(time.Second)
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"headway/job"
-	"headway/limit"
+	"headway/service/internal/event"
 	"headway/store"
 )
 
@@ -25,34 +24,10 @@ const (
 	maxEventStreams = 1000             // on one server
 )
 
-// Event is a change of a job or a warning about it.
-type Event struct {
-	ID   store.EventNumber `json:"id" doc:"Sequence number of the event; always increasing."`
-	At   time.Time         `json:"at"`
-	Kind store.EventKind   `json:"kind"`
-	Job  job.ID            `json:"job,omitempty"`
-	Data EventData         `json:"data"`
-}
-
-// EventData is the content of an event; which fields are set depends on its kind.
-type EventData struct {
-	Name     string    `json:"name,omitempty" doc:"Name of the job."`
-	State    job.State `json:"state,omitempty" doc:"The new state of the job."`
-	Was      job.State `json:"was,omitempty" doc:"The previous state of the job."`
-	Reason   string    `json:"reason,omitempty" doc:"Why the state changed, in words for people."`
-	MaxPages int64     `json:"max_pages,omitempty" doc:"The page limit of the job."`
-
-	Limit    limit.Name  `json:"limit,omitempty" doc:"The limit that is close or was reached."`
-	Layer    limit.Level `json:"layer,omitempty" doc:"The layer that set the limit."`
-	Max      int64       `json:"max,omitempty" doc:"The value of the limit; nanoseconds for limits of time."`
-	Observed int64       `json:"observed,omitempty" doc:"The amount used, in the same unit."`
-	Percent  int         `json:"percent,omitempty" doc:"The warning threshold that was passed, in percent of the limit."`
-}
-
 // EventList is events in order.
 type EventList struct {
-	Events []Event `json:"events" nullable:"false"`
-	Last   int64   `json:"last" doc:"The id of the last event; pass it as after to read on."`
+	Events []event.Event `json:"events" nullable:"false"`
+	Last   int64         `json:"last" doc:"The id of the last event; pass it as after to read on."`
 }
 
 // eventStream is the type of server-sent events.
@@ -63,15 +38,15 @@ func (a *API) registerEvents() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-events", Method: http.MethodGet, Path: "/v1/events", Tags: tags, Summary: "List events, oldest first",
 		Description: fmt.Sprintf("Events are kept for %d days.", int(store.EventLife.Hours()/24)),
-	}, a.listEvents, http.StatusNotFound)
-	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf[Event](), true, "Event")
+	}, a.listEvents, NotFound)
+	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf[event.Event](), true, "Event")
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "follow-events", Method: http.MethodGet, Path: "/v1/events/stream", Tags: tags, Summary: "Follow events as they happen",
 		Description: "Server-sent events: id is the number of the event, event its kind, data the Event object. A client that reconnects with Last-Event-ID misses nothing: the stream starts with an id, before any event. Without Last-Event-ID or the parameter after, the stream starts with the next new event.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 			eventStream: {Schema: &huma.Schema{Type: huma.TypeString, Description: "The data field of each event is an Event.", Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": schema}}},
 		}}},
-	}, a.followEvents, http.StatusNotFound)
+	}, a.followEvents, NotFound, TooManyStreams)
 }
 
 // EventFilter selects events.
@@ -95,9 +70,9 @@ func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*struct{ Bod
 	if err != nil {
 		return nil, err
 	}
-	out := &struct{ Body EventList }{EventList{Events: []Event{}, Last: in.After}}
+	out := &struct{ Body EventList }{EventList{Events: []event.Event{}, Last: in.After}}
 	for i := range list {
-		e, err := newEvent(&list[i])
+		e, err := event.Read(&list[i])
 		if err != nil {
 			return nil, err
 		}
@@ -117,14 +92,6 @@ func (a *API) eventQuery(ctx context.Context, n int64) (store.EventQuery, error)
 	return q, err
 }
 
-func newEvent(e *store.Event) (Event, error) {
-	out := Event{ID: e.Number, At: e.At, Kind: e.Kind, Job: e.Job}
-	if err := json.Unmarshal(e.Body, &out.Data); err != nil {
-		return out, fmt.Errorf("event %d: %w", e.Number, err)
-	}
-	return out, nil
-}
-
 type followInput struct {
 	EventFilter
 	After  string `query:"after" pattern:"^[0-9]{1,18}$" doc:"Start after this event id; 0 replays all stored events."`
@@ -138,7 +105,7 @@ func (a *API) followEvents(ctx context.Context, in *followInput) (*huma.StreamRe
 	}
 	f := a.followers.join(q.Tenant)
 	if f == nil {
-		return nil, problem(http.StatusServiceUnavailable, "too many open event streams on this server", "close one, or poll GET /v1/events").retryAfter(aliveEvery)
+		return nil, newProblem(TooManyStreams, "too many open event streams on this server").retryAfter(aliveEvery)
 	}
 	if q.After, err = a.eventStart(ctx, in); err != nil {
 		a.followers.leave(f)
@@ -223,18 +190,18 @@ func (a *API) stillValid(ctx context.Context) error {
 	}
 	k, err := a.store.APIKey(ctx, c.key.ID)
 	if err == nil && !k.Valid(time.Now()) {
-		err = refuse("the API key is no longer valid")
+		err = refuse(RevokedKey, "the API key is no longer valid")
 	}
 	return err
 }
 
 // writeEvent writes one event as it is sent. JSON has no line feeds.
 func writeEvent(b *bytes.Buffer, e *store.Event) error {
-	event, err := newEvent(e)
+	shown, err := event.Read(e)
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(event)
+	data, err := json.Marshal(shown)
 	if err != nil {
 		return err
 	}

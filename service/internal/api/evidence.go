@@ -24,7 +24,7 @@ func (a *API) registerEvidence() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-evidence", Method: http.MethodGet, Path: "/v1/jobs/{job}/evidence", Tags: []string{"pages"}, Summary: "List the evidence behind crawl decisions: the matching robots.txt rule and line, SHA-256 of the file, confidence and times",
 		Description: "Covers one URL, the URLs of one host, or all, in storage order. Pending URLs have no evidence yet.",
-	}, a.listEvidence, http.StatusNotFound)
+	}, a.listEvidence, NotFound)
 }
 
 // evidenceInput selects evidence.
@@ -78,7 +78,7 @@ func (a *API) listEvidence(ctx context.Context, in *evidenceInput) (*struct{ Bod
 
 // badURL is the problem of an invalid URL.
 func badURL(err error) error {
-	return problem(http.StatusUnprocessableEntity, err.Error(), "give an absolute URL, for example https://example.com/page")
+	return problem(InvalidValue, err.Error(), "give an absolute URL, for example https://example.com/page")
 }
 
 // checkHost refuses an invalid host; an empty one is fine.
@@ -87,7 +87,7 @@ func checkHost(host string) error {
 		return nil
 	}
 	if _, err := store.ParseHost(host); err != nil {
-		return problem(http.StatusUnprocessableEntity, err.Error(), "give the host as https://example.com, with the port if it is not the default of the scheme")
+		return problem(InvalidValue, err.Error(), "give the host as https://example.com, with the port if it is not the default of the scheme")
 	}
 	return nil
 }

@@ -27,15 +27,15 @@ func (r *ExportRequest) names() (list []string) {
 
 // Export is a requested export and its status.
 type Export struct {
-	ID      int64        `json:"id"`
-	Job     jobID        `json:"job"`
-	Formats []string     `json:"formats" nullable:"false"`
-	State   export.State `json:"state" enum:"waiting,running,done,failed" doc:"waiting: queued, or waiting for a retry. failed: failed permanently."`
-	URLs    int64        `json:"urls,omitempty" doc:"Number of URLs in each file, once the export is done."`
-	Files   []string     `json:"files,omitempty" doc:"Locations of the files, once the export is done."`
-	Error   string       `json:"error,omitempty" doc:"Error of the last failed attempt."`
-	AskedAt time.Time    `json:"asked_at"`
-	EndedAt time.Time    `json:"ended_at,omitzero" doc:"When it ended; absent until then."`
+	ID        int64        `json:"id"`
+	Job       jobID        `json:"job"`
+	Formats   []string     `json:"formats" nullable:"false"`
+	State     export.State `json:"state" enum:"waiting,running,done,failed" doc:"waiting: queued, or waiting for a retry. failed: failed permanently."`
+	URLs      int64        `json:"urls,omitempty" doc:"Number of URLs in each file, once the export is done."`
+	Files     []string     `json:"files,omitempty" doc:"Locations of the files, once the export is done."`
+	Error     string       `json:"error,omitempty" doc:"Error of the last failed attempt."`
+	CreatedAt time.Time    `json:"created_at"`
+	EndedAt   time.Time    `json:"ended_at,omitzero" doc:"When it ended; absent until then."`
 }
 
 func (e Export) location() string { return fmt.Sprintf("/v1/exports/%d", e.ID) }
@@ -45,11 +45,11 @@ func (a *API) registerExports() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "order-export", Method: http.MethodPost, Path: "/v1/jobs/{job}/exports", Tags: tags, DefaultStatus: http.StatusAccepted, Summary: "Export a job as files to the export location of the service",
 		Description: "The operator configures the export location. While an export of the same formats is unfinished, the request returns that export; once it has ended, a new request writes the files again.",
-	}, once(a, "order-export", a.orderExport), http.StatusNotFound, http.StatusConflict)
+	}, once(a, "order-export", a.orderExport), NotFound, NoExportLocation)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-export", Method: http.MethodGet, Path: "/v1/exports/{export}", Tags: tags, Summary: "Get the status of an export",
 		Description: "The status is kept for one day after an export ends, for one week if it failed.",
-	}, a.getExport, http.StatusNotFound)
+	}, a.getExport, NotFound)
 }
 
 // orderExportInput requests files of a job.
@@ -70,7 +70,7 @@ func (a *API) orderExport(ctx context.Context, in *orderExportInput) (Export, er
 	}
 	e, err := a.chores.Export(ctx, j.ID, in.Body.names())
 	if errors.Is(err, export.ErrNoPlace) {
-		return Export{}, problem(http.StatusConflict, err.Error(), "set one with headway serve --exports, or stream the pages with GET "+pathOf(j.ID)+"/export")
+		return Export{}, problem(NoExportLocation, err.Error(), "set one with headway serve --exports, or stream the pages with GET "+pathOf(j.ID)+"/export")
 	}
 	return Export(e), err
 }
@@ -82,7 +82,7 @@ type oneExport struct {
 
 // getExport shows an export of the caller's tenant, which is that of its job.
 func (a *API) getExport(ctx context.Context, in *oneExport) (*struct{ Body Export }, error) {
-	missing := problem(http.StatusNotFound, fmt.Sprintf("export not found: %d", in.Export), "create one with POST /v1/jobs/{job}/exports")
+	missing := problem(NotFound, fmt.Sprintf("export not found: %d", in.Export), "create one with POST /v1/jobs/{job}/exports")
 	e, err := a.chores.ExportOf(ctx, in.Export)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, missing

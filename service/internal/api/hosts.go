@@ -28,7 +28,7 @@ type HostName struct {
 // HostPace is a pace for a host.
 type HostPace struct {
 	HostName
-	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"604800000" doc:"Minimum interval between requests to the host; 0 removes it. Crawl-delay, Retry-After and the learned pace still apply."`
+	Delay ask.Seconds `json:"delay_seconds" minimum:"0" maximum:"604800" doc:"Minimum interval between requests to the host; 0 removes it. Crawl-delay, Retry-After and the learned pace still apply."`
 }
 
 // HostChange is the result of an order to a host.
@@ -58,15 +58,15 @@ func (a *API) registerHosts() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-hosts-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/hosts", Tags: tags, Summary: "List the hosts of a job from the database: pace, what sets it, incidents, queue",
 		Description: "Pace and incidents belong to the host and include those caused by other jobs.",
-	}, a.listJobHosts, http.StatusNotFound)
+	}, a.listJobHosts, NotFound)
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Tags: tags, Summary: "List the hosts that workers are scheduling now",
 		Description: "Shows pace, what sets it, floor, hold and incidents, from the memory of the workers that own the hosts. Hosts are shared by all tenants.",
-	}, a.listHosts, http.StatusConflict)
+	}, a.listHosts, NoWorker, OrderRefused)
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "get-host", Method: http.MethodGet, Path: "/v1/hosts/one", Tags: tags, Summary: "Get the state of one host and the history of its pace",
 		Description: "Shows learned pace, floor, streaks, incidents and hold, from the worker that owns the host or, if there is none, from the database.",
-	}, a.getHost, http.StatusNotFound)
+	}, a.getHost, NotFound)
 	for _, o := range []struct {
 		name, summary string
 		kind          ask.Kind
@@ -79,13 +79,13 @@ func (a *API) registerHosts() {
 			OperationID: o.name + "-host", Method: http.MethodPost, Path: "/v1/hosts/" + o.name, Tags: tags, Summary: o.summary,
 		}, func(ctx context.Context, in *struct{ Body HostName }) (*struct{ Body HostChange }, error) {
 			return a.orderHost(ctx, ask.Question{Kind: o.kind, Host: in.Body.Host})
-		}, http.StatusConflict)
+		}, NoWorker, OrderRefused)
 	}
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "set-pace-of-host", Method: http.MethodPost, Path: "/v1/hosts/set-pace", Tags: tags, Summary: "Set the minimum interval between requests to a host",
 	}, func(ctx context.Context, in *struct{ Body HostPace }) (*struct{ Body HostChange }, error) {
-		return a.orderHost(ctx, ask.Question{Kind: ask.KindSlow, Host: in.Body.Host, Delay: ask.Millis(time.Duration(in.Body.DelayMS) * time.Millisecond)})
-	}, http.StatusConflict)
+		return a.orderHost(ctx, ask.Question{Kind: ask.KindSlow, Host: in.Body.Host, Delay: in.Body.Delay})
+	}, NoWorker, OrderRefused)
 }
 
 // getHost shows one host: from its owner, or from the database.
@@ -96,7 +96,7 @@ func (a *API) getHost(ctx context.Context, in *OneHost) (*struct{ Body answer.Ho
 	all := answer.Crawl{Store: a.store, Fleet: true, Running: true, Asker: ask.NewFleet(a.store)}
 	h, err := all.Host(ctx, in.Host, time.Now().UTC())
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "unknown host: "+in.Host, "list the hosts of a job with GET /v1/jobs/{job}/hosts")
+		return nil, problem(NotFound, "unknown host: "+in.Host, "list the hosts of a job with GET /v1/jobs/{job}/hosts")
 	}
 	return &struct{ Body answer.HostStory }{h}, err
 }
@@ -174,7 +174,7 @@ func (a *API) orderHost(ctx context.Context, q ask.Question) (*struct{ Body Host
 		return nil, err
 	}
 	if answered.Change == nil {
-		return nil, problem(http.StatusConflict, "the worker that owns the host did not confirm the order", "check GET /v1/orders and try again")
+		return nil, newProblem(OrderRefused, "the worker that owns the host did not confirm the order")
 	}
 	c := answered.Change
 	return &struct{ Body HostChange }{HostChange{Host: c.Host, Order: string(c.Order), Before: c.Before, After: c.After, Worker: int64(c.Worker)}}, nil
@@ -202,11 +202,11 @@ func (a *API) askFleet(ctx context.Context, within time.Duration, q ask.Question
 	answered, err := ask.NewFleet(a.store).Ask(bounded, q)
 	switch {
 	case errors.Is(err, ask.ErrNoAnswer), errors.Is(err, context.DeadlineExceeded):
-		return answered, problem(http.StatusConflict, "no worker answered", "list the workers with headway admin workers; another worker takes over a dead worker's hosts when its lease expires")
+		return answered, newProblem(NoWorker, "no worker answered")
 	case err != nil:
 		return answered, err
 	case answered.Error != "":
-		return answered, newProblem(http.StatusConflict, answered.Error)
+		return answered, newProblem(OrderRefused, answered.Error)
 	default:
 		return answered, nil
 	}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"headway/ask"
 	"headway/internal/config"
 	"headway/limit"
 )
@@ -18,22 +21,25 @@ import (
 // checks that it takes effect.
 func TestEverySettingOfAJob(t *testing.T) {
 	n := func(n int64) *int64 { return &n }
+	s := func(n float64) *ask.Seconds { return new(ask.FromSeconds(n)) }
 	yes := true
 	r := JobRequest{
-		Seeds: []string{"https://example.com/"}, Scope: "list", ScopeHosts: []string{"example.org"}, Include: []string{"/a/*"}, Exclude: []string{"re:b"}, Files: &yes, Sitemaps: "off",
-		Preset: "polite", Pace: &JobPace{n(1500), n(10), n(3), n(2)}, Backoff: &JobBackoff{n(2000), n(4000), n(3000), n(6000)}, FailureThreshold: n(7), CancelAfter: n(9),
-		Limits: JobCeilings{},
-		DryRun: true,
+		Seeds: []string{"https://example.com/"}, Limits: limit.Fields{}, DryRun: true,
+		JobSettings: JobSettings{
+			Scope: "list", ScopeHosts: []string{"example.org"}, Include: []string{"/a/*"}, Exclude: []string{"re:b"}, Files: &yes, Sitemaps: "off", Content: []string{"text", "markdown"}, Links: &yes, Extract: "name: {css: h1}\n",
+			Preset: "polite", Pace: &JobPace{s(1.5), s(0.01), n(3), n(2)}, Backoff: &JobBackoff{s(2), s(4), s(3), s(6)}, FailureThreshold: n(7), CancelAfter: n(9),
+		},
 	}
 	for i := range limit.Rules {
 		if rule := &limit.Rules[i]; rule.Asked {
-			r.Limits[rule.Field()] = n(60_000)
+			r.Limits[rule.Field()] = 60
 		}
 	}
-	v := reflect.ValueOf(r)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() && v.Type().Field(i).Name != "Name" {
-			t.Errorf("%s is not requested", v.Type().Field(i).Name)
+	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.JobSettings)} {
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() && v.Type().Field(i).Name != "Name" {
+				t.Errorf("%s is not requested", v.Type().Field(i).Name)
+			}
 		}
 	}
 	spec := r.spec()
@@ -53,8 +59,30 @@ func TestEverySettingOfAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Pace.Delay != 1500*time.Millisecond || set.Limits.Time != time.Minute || set.Limits.Pages != 60_000 || !set.Files || set.Backoff.FailingMax != 6*time.Second {
+	if set.Extract.Text() != r.Extract {
+		t.Errorf("rules %s", set.Extract)
+	}
+	if set.Pace.Delay != 1500*time.Millisecond || set.Limits.Time != time.Minute || set.Limits.Pages != 60 || !set.Files || set.Backoff.FailingMax != 6*time.Second {
 		t.Errorf("settings %+v", set)
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &API{settings: func(asked config.Asked) (*config.Settings, error) {
+		return config.LoadJob(pflag.NewFlagSet("test", pflag.ContinueOnError), nil, asked)
+	}}
+	back, err := a.requestOf(text, 60)
+	if diff := cmp.Diff(r, back); err != nil || diff != "" {
+		t.Errorf("what is read is not what was sent: %v %s", err, diff)
+	}
+	bad := []byte(`{"seeds":["https://example.com/"],"settings":{"scope":["nowhere"]}}`)
+	a.log = slog.New(slog.DiscardHandler)
+	if back, err := a.requestOf(bad, 0); err != nil || len(back.Seeds) != 1 || back.Scope != "" {
+		t.Errorf("settings that are no longer valid: %+v, %v", back, err)
+	}
+	if back, err = a.requestOf(text, 90); err != nil || back.Limits["max_pages"] != 90 {
+		t.Errorf("after an extension: %v, %v", back.Limits, err)
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"headway/answer"
+	"headway/ask"
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 )
 
@@ -37,12 +39,13 @@ type JobAnswer struct {
 // JobView is a job with its requested seeds and settings.
 type JobView struct {
 	answer.Job
-	Seeds    []string            `json:"seeds" doc:"The seeds as given in the request."`
-	Settings map[string][]string `json:"settings,omitempty" doc:"The requested settings, by setting name."`
-	DryRun   bool                `json:"dry_run,omitempty" doc:"Whether this is a dry run, which fetches no pages."`
+	Seeds []string `json:"seeds" nullable:"false" doc:"The seeds as given in the request."`
+	JobSettings
+	Limits limit.Fields `json:"limits,omitempty" doc:"The limits that the job requests, as in the request; max_pages as last set by extend. GET /v1/jobs/{job}/limits returns the limits in force."`
+	DryRun bool         `json:"dry_run,omitempty" doc:"Whether this is a dry run, which fetches no pages."`
 }
 
-func (v JobView) location() string { return pathOf(v.Job.Job) }
+func (v JobView) location() string { return pathOf(v.ID) }
 
 // JobList is a page of jobs, newest first.
 type JobList struct {
@@ -60,7 +63,7 @@ func (a *API) registerJobs() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-job", Method: http.MethodPost, Path: "/v1/jobs", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a job",
 		Description: "The job is queued until it can start. With an Idempotency-Key the request can be repeated for a day: it creates one job, and every repeat gets the same response.",
-	}, once(a, "", a.createJob), http.StatusConflict) // without a name, from the time when only jobs had idempotency keys
+	}, once(a, "create-job", a.createJob), HostNotOwned, QuotaExhausted)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, newest first",
 		Description: "Each entry is the same as in the response for the single job, including counts, but without the requested seeds and settings.",
@@ -73,7 +76,7 @@ func (a *API) registerJobs() {
 			return nil, err
 		}
 		return a.showJob(ctx, &j)
-	}, http.StatusNotFound)
+	}, NotFound)
 	for _, o := range []struct {
 		name, summary string
 		from          []job.State // empty for any from which it is possible
@@ -89,27 +92,27 @@ func (a *API) registerJobs() {
 			Description: "Has no effect if the job is already in the requested state.",
 		}, func(ctx context.Context, in *OneJob) (*JobAnswer, error) {
 			return a.orderJob(ctx, in.Job, o.name, o.from, o.to)
-		}, http.StatusNotFound, http.StatusConflict)
+		}, NotFound, WrongState, Conflict)
 	}
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "extend-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/extend", Tags: tags, Summary: "Continue a job that was stopped by a page limit",
 		Description: "Sets a new page limit and makes deferred URLs pending again; a job that ended partial is queued again.",
-	}, a.extendJob, http.StatusNotFound, http.StatusConflict)
+	}, a.extendJob, NotFound, WrongState, Conflict)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "set-pace-of-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/set-pace", Tags: tags, Summary: "Slow down a job, starting with its next request",
 		Description: "A host that several jobs crawl gets requests at the slowest pace among those jobs; other hosts keep their pace.",
-	}, a.setPace, http.StatusNotFound, http.StatusConflict)
+	}, a.setPace, NotFound, WrongState, Conflict)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "compare-jobs", Method: http.MethodGet, Path: "/v1/jobs/{job}/compare", Tags: tags, Summary: "Compare a job with an earlier one",
 		Description: fmt.Sprintf("Lists pages that are new, gone, changed or newly dead, up to %d URLs of each kind. Two jobs with more than %d URLs in total are refused: export both and compare the files.", maxCompared, maxCompare),
-	}, a.compareJobs, http.StatusNotFound)
+	}, a.compareJobs, NotFound, TooManyURLs)
 }
 
 // findJob reads a job of the caller's tenant; a job of another tenant is not found.
 func (a *API) findJob(ctx context.Context, n int64) (store.Job, error) {
 	j, err := a.store.Job(ctx, job.ID(n))
 	if errors.Is(err, store.ErrNotFound) || err == nil && j.Tenant != callerOf(ctx).tenant() {
-		return store.Job{}, problem(http.StatusNotFound, fmt.Sprintf("job not found: %d", n), "list the jobs with GET /v1/jobs")
+		return store.Job{}, problem(NotFound, fmt.Sprintf("job not found: %d", n), "list the jobs with GET /v1/jobs")
 	}
 	return j, err
 }
@@ -119,21 +122,21 @@ func (a *API) showJob(ctx context.Context, j *store.Job) (*JobAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, err := viewOf(counted, j.Spec)
+	view, err := a.viewOf(counted, j)
 	return &JobAnswer{view}, err
 }
 
-// viewOf adds the requested seeds and settings.
-func viewOf(counted answer.Job, text []byte) (JobView, error) {
-	spec, err := jobspec.Read(text)
-	return JobView{Job: counted, Seeds: spec.Seeds, Settings: spec.Settings, DryRun: spec.DryRun}, err
+// viewOf adds what was requested.
+func (a *API) viewOf(counted answer.Job, j *store.Job) (JobView, error) {
+	r, err := a.requestOf(j.Spec, j.AskedPages())
+	return JobView{Job: counted, Seeds: r.Seeds, JobSettings: r.JobSettings, Limits: r.Limits, DryRun: r.DryRun}, err
 }
 
 // readSettings reads the settings of a request, which may be invalid.
 func (a *API) readSettings(asked config.Asked) (*config.Settings, error) {
 	set, err := a.settings(asked)
 	if bad, ok := errors.AsType[*config.Error](err); ok {
-		return nil, problem(http.StatusUnprocessableEntity, bad.Error(), bad.Hint())
+		return nil, problem(InvalidValue, bad.Error(), bad.Hint())
 	}
 	return set, err
 }
@@ -158,11 +161,33 @@ func (a *API) createJob(ctx context.Context, in *Creating[JobRequest]) (view Job
 	if err != nil {
 		return view, err
 	}
-	j.CreatedAt = store.Stored(time.Now())
+	now := time.Now()
+	if err := a.checkQuota(ctx, now, &j, in.Body.DryRun); err != nil {
+		return view, err
+	}
+	j.CreatedAt = store.Stored(now)
 	if j.ID, err = a.store.CreateJob(ctx, j); err != nil {
 		return view, err
 	}
-	return viewOf(answer.NewJob(&j, store.Counts{}), j.Spec)
+	return a.viewOf(answer.NewJob(&j, store.Counts{}), &j)
+}
+
+// checkQuota refuses a crawl of a tenant that has used up a monthly quota.
+func (a *API) checkQuota(ctx context.Context, now time.Time, j *store.Job, dry bool) error {
+	if dry {
+		return nil
+	}
+	plan, around, err := a.surroundings(ctx, j.Tenant, "")
+	if err != nil {
+		return err
+	}
+	_, met := around.Quota.Month()
+	if met == "" {
+		return nil
+	}
+	renews := store.MonthOf(now).End()
+	detail := fmt.Sprintf("the monthly quota of plan %s is used up (%s)", plan, met)
+	return problem(QuotaExhausted, detail, fmt.Sprintf("it renews at %s; ask the operator for a larger plan", renews.Format(time.RFC3339))).retryAfter(renews.Sub(now))
 }
 
 // pathOf is the path of a job.
@@ -220,7 +245,7 @@ func (a *API) orderJob(ctx context.Context, n int64, what string, from []job.Sta
 			err = fmt.Errorf("a job in state %s cannot change to %s", j.State, to)
 		}
 		if err != nil {
-			return nil, problem(http.StatusConflict, err.Error(), fmt.Sprintf("check its state with GET %s", pathOf(j.ID)))
+			return nil, problem(WrongState, err.Error(), fmt.Sprintf("check its state with GET %s", pathOf(j.ID)))
 		}
 		err = a.orderedJob(ctx, &j, what, string(j.State), string(to), func(ctx context.Context) error {
 			return a.store.SetState(ctx, time.Now(), j.ID, j.State, to, "by "+callerOf(ctx).name())
@@ -255,7 +280,7 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 		if j.State == job.Cancelled {
 			hint = "create a new job: a cancelled job cannot continue"
 		}
-		return nil, problem(http.StatusConflict, err.Error(), hint)
+		return nil, problem(WrongState, err.Error(), hint)
 	}
 	if err != nil {
 		return nil, err
@@ -281,7 +306,7 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 
 // JobPaceOrder is a pace for a job.
 type JobPaceOrder struct {
-	DelayMS int64 `json:"delay_ms" minimum:"0" maximum:"60000" doc:"Minimum interval between requests to each host of the job; 0 removes it. It never makes a job faster than originally requested."`
+	Delay ask.Seconds `json:"delay_seconds" minimum:"0" maximum:"60" doc:"Minimum interval between requests to each host of the job; 0 removes it. It never makes a job faster than originally requested."`
 }
 
 // paceInput slows a job.
@@ -295,12 +320,12 @@ func (a *API) setPace(ctx context.Context, in *paceInput) (*JobAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	pace := fromMillis(in.Body.DelayMS)
+	pace := in.Body.Delay.Duration()
 	err = a.orderedJob(ctx, &j, "set-pace", j.Pace.String(), pace.String(), func(ctx context.Context) error {
 		return a.store.SetPace(ctx, time.Now(), j.ID, pace)
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, "the job has ended", "create a new job with the pace you want")
+		return nil, problem(WrongState, "the job has ended", "create a new job with the pace you want")
 	}
 	if err != nil {
 		return nil, err
@@ -331,7 +356,7 @@ func (a *API) compareJobs(ctx context.Context, in *compareInput) (*struct{ Body 
 		urls += counts.Seen()
 	}
 	if urls > maxCompare {
-		return nil, problem(http.StatusUnprocessableEntity, fmt.Sprintf("cannot compare jobs with %d URLs in total", urls), fmt.Sprintf("the maximum is %d; export both jobs and compare the files", maxCompare))
+		return nil, problem(TooManyURLs, fmt.Sprintf("cannot compare jobs with %d URLs in total", urls), fmt.Sprintf("the maximum is %d; export both jobs and compare the files", maxCompare))
 	}
 	c, err := answer.Compare(ctx, answer.Side{Reader: a.store, Job: job.ID(in.With)}, answer.Side{Reader: a.store, Job: job.ID(in.Job)}, maxCompared, nil)
 	if err != nil {

@@ -33,14 +33,14 @@ func (a *API) registerLimits() {
 		}
 		l, err := answer.ReadJobLimits(ctx, a.store, &j)
 		return &struct{ Body answer.JobLimits }{l}, err
-	}, http.StatusNotFound)
+	}, NotFound)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/v1/usage", Tags: tags, Summary: "Get the usage of a month and the quota of the plan",
 	}, a.getUsage)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "simulate-limits", Method: http.MethodPost, Path: "/v1/limits/simulate", Tags: tags, Summary: "Simulate the limits a job would get and the layer that would set each",
 		Description: "Uses the same rules as for real jobs, with the remaining quota of this month and the safety settings of this server. Nothing is created.",
-	}, a.simulateLimits)
+	}, a.simulateLimits, OperatorOnly, UnknownPlan, UnknownTenant)
 }
 
 // usageInput names a month.
@@ -53,7 +53,7 @@ func (a *API) getUsage(ctx context.Context, in *usageInput) (*struct{ Body Usage
 	if in.Month != "" {
 		var err error
 		if m, err = store.ParseMonth(in.Month); err != nil {
-			return nil, problem(http.StatusUnprocessableEntity, err.Error(), "write the month as YYYY-MM, for example 2026-11")
+			return nil, problem(InvalidValue, err.Error(), "write the month as YYYY-MM, for example 2026-11")
 		}
 	}
 	tenant := callerOf(ctx).tenant()

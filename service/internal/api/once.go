@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"headway/store"
@@ -15,6 +14,11 @@ import (
 type Creating[R any] struct {
 	Key  string `header:"Idempotency-Key" maxLength:"255" pattern:"^[!-~]*$" doc:"A unique text of your choice for each object you create, such as a UUID. For one day, repeating the same request with the same key creates nothing new and returns the same response."`
 	Body R
+}
+
+// submitter is a request that can be repeated.
+type submitter interface {
+	submitted() (key string, asked any)
 }
 
 // submitted identifies a repeated request: by its key and its content.
@@ -42,7 +46,7 @@ type withSecret interface {
 // store is committed with its response, so it must not read what it has just written.
 func once[I any, B located, P interface {
 	*I
-	submitted() (key string, asked any)
+	submitter
 }](a *API, name string, do func(context.Context, *I) (B, error)) func(context.Context, *I) (*Created[B], error) {
 	return func(ctx context.Context, in *I) (*Created[B], error) {
 		key, asked := P(in).submitted()
@@ -86,9 +90,7 @@ func (a *API) submit(ctx context.Context, replay func(context.Context, *API, []b
 	if err != nil {
 		return err
 	}
-	if name != "" {
-		text = append([]byte(name+"\n"), text...)
-	}
+	text = append([]byte(name+"\n"), text...)
 	text, repeated, err := a.store.Once(ctx, time.Now(), callerOf(ctx).tenant(), store.Submission{Key: key, Sum: sha256.Sum256(text)}, func(ctx context.Context) ([]byte, error) {
 		made, err := do(ctx)
 		if err != nil {
@@ -100,7 +102,7 @@ func (a *API) submit(ctx context.Context, replay func(context.Context, *API, []b
 		return json.Marshal(made)
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return problem(http.StatusConflict, "the Idempotency-Key was already used with a different request", "use a new key for each object you create")
+		return newProblem(IdempotencyKeyReused, "the Idempotency-Key was already used with a different request")
 	}
 	if err != nil || !repeated {
 		return err

@@ -20,9 +20,10 @@ type OptOutRequest struct {
 
 // OptOut is a host or domain that is not crawled.
 type OptOut struct {
-	Host string    `json:"host" doc:"The domain name; it covers all its subdomains."`
-	At   time.Time `json:"at" doc:"When it was added."`
-	By   string    `json:"by" doc:"Who added it."`
+	ID        string    `json:"id" doc:"The domain name, as needed to remove the opt-out."`
+	Host      string    `json:"host" doc:"The domain name; it covers all its subdomains."`
+	CreatedAt time.Time `json:"created_at"`
+	By        string    `json:"by" doc:"Who added it."`
 }
 
 // OptOutList is a page of the list, by name.
@@ -39,11 +40,11 @@ func (a *API) registerOptOuts() {
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "add-opt-out", Method: http.MethodPost, Path: path, Tags: tags, Summary: "Add an opt-out: never crawl a host or domain, for any job",
 		Description: fmt.Sprintf("Within moments of the response, running workers send no further requests there, not even for robots.txt; pending URLs there end as skipped: opted_out. The request can be repeated without an Idempotency-Key: a name already on the list is unchanged and gets the same response. The maximum is %d opt-outs.", store.MaxOptOuts),
-	}, a.addOptOut, http.StatusConflict)
+	}, a.addOptOut, TooManyObjects)
 	register(a, store.ScopeOperator, huma.Operation{
 		OperationID: "drop-opt-out", Method: http.MethodDelete, Path: path, Tags: tags, Summary: "Remove an opt-out",
 		Description: "URLs that were skipped stay skipped; jobs created from now on may crawl the host again. Repeating the request changes nothing and returns 404.",
-	}, a.dropOptOut, http.StatusNotFound)
+	}, a.dropOptOut, NotFound)
 }
 
 func (a *API) listOptOuts(ctx context.Context, in *Paging) (*struct{ Body OptOutList }, error) {
@@ -62,7 +63,7 @@ func (a *API) listOptOuts(ctx context.Context, in *Paging) (*struct{ Body OptOut
 			out.Body.NextCursor = a.sealCursor(list, found[i-1].Name)
 			break
 		}
-		out.Body.OptOuts = append(out.Body.OptOuts, OptOut{o.Name, o.At, o.By})
+		out.Body.OptOuts = append(out.Body.OptOuts, OptOut{o.Name, o.Name, o.At, o.By})
 	}
 	return out, nil
 }
@@ -74,12 +75,12 @@ func (a *API) addOptOut(ctx context.Context, in *struct{ Body OptOutRequest }) (
 	}
 	o, err := orders.OptOut(ctx, a.store, callerOf(ctx).name(), u.Hostname())
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("maximum of %d opt-outs reached", store.MaxOptOuts), "list a domain instead of its hosts")
+		return nil, problem(TooManyObjects, fmt.Sprintf("maximum of %d opt-outs reached", store.MaxOptOuts), "list a domain instead of its hosts")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &struct{ Body OptOut }{OptOut{o.Name, o.At, o.By}}, nil
+	return &struct{ Body OptOut }{OptOut{o.Name, o.Name, o.At, o.By}}, nil
 }
 
 // dropOptOutInput names an entry of the list.
@@ -95,7 +96,7 @@ func (a *API) dropOptOut(ctx context.Context, in *dropOptOutInput) (*struct{}, e
 	name := u.Hostname()
 	err = orders.OptIn(ctx, a.store, callerOf(ctx).name(), name)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "opt-out not found: "+name, "list the opt-outs with GET /v1/opt-outs; a parent domain may cover it")
+		return nil, problem(NotFound, "opt-out not found: "+name, "list the opt-outs with GET /v1/opt-outs; a parent domain may cover it")
 	}
 	return nil, err
 }

@@ -12,7 +12,7 @@ import (
 func (a *API) checkOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, problem(http.StatusForbidden, "cross-origin request refused", "send it from a program, or from a page served by this server"))
+		writeProblem(w, newProblem(CrossOrigin, "cross-origin request refused"))
 	}))
 	same := guard.Handler(next)
 	if !a.anonymous {
@@ -20,7 +20,7 @@ func (a *API) checkOrigin(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
-			writeProblem(w, problem(http.StatusMisdirectedRequest, "without keys this server only accepts loopback hostnames", "use 127.0.0.1 or localhost"))
+			writeProblem(w, newProblem(WrongHostname, "without keys this server only accepts loopback hostnames"))
 			return
 		}
 		same.ServeHTTP(w, r)

@@ -33,7 +33,7 @@ type OfTenant struct {
 // tenantFor is the tenant that a request of the caller applies to.
 func (q *OfTenant) tenantFor(c *caller) (string, error) {
 	if q.Tenant != "" && q.Tenant != c.tenant() && !c.key.Opens(store.ScopeOperator) {
-		return "", problem(http.StatusForbidden, "only an operator can name another tenant", "omit tenant")
+		return "", problem(OperatorOnly, "only an operator can name another tenant", "omit tenant")
 	}
 	return cmp.Or(q.Tenant, c.tenant()), nil
 }
@@ -46,14 +46,15 @@ type OwnedHostRequest struct {
 
 // OwnedHost is a host that a tenant has claimed.
 type OwnedHost struct {
-	Host    string      `json:"host"`
-	Owned   bool        `json:"owned" doc:"Whether ownership is verified."`
-	Proof   store.Proof `json:"proof,omitempty" enum:"file,dns,operator" doc:"How ownership was verified; absent until then."`
-	Token   string      `json:"token" doc:"The token that proves ownership: publish it as file or record says."`
-	File    string      `json:"file" doc:"URL of a file on the host that has the token on its own line."`
-	Record  string      `json:"record,omitempty" doc:"Alternatively, the name of a DNS TXT record that contains the token; absent for an IP address."`
-	AskedAt time.Time   `json:"asked_at"`
-	OwnedAt time.Time   `json:"owned_at,omitzero" doc:"When ownership was verified; absent until then."`
+	ID        string      `json:"id" doc:"The host, as in the path of the claim."`
+	Host      string      `json:"host"`
+	Owned     bool        `json:"owned" doc:"Whether ownership is verified."`
+	Proof     store.Proof `json:"proof,omitempty" enum:"file,dns,operator" doc:"How ownership was verified; absent until then."`
+	Token     string      `json:"token" doc:"The token that proves ownership: publish it as file or record says."`
+	File      string      `json:"file" doc:"URL of a file on the host that has the token on its own line."`
+	Record    string      `json:"record,omitempty" doc:"Alternatively, the name of a DNS TXT record that contains the token; absent for an IP address."`
+	CreatedAt time.Time   `json:"created_at"`
+	OwnedAt   time.Time   `json:"owned_at,omitzero" doc:"When ownership was verified; absent until then."`
 }
 
 // OwnedHostList is the hosts of a tenant, by name.
@@ -72,7 +73,7 @@ func (a *API) registerOwnedHosts() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "claim-host", Method: http.MethodPost, Path: all, Tags: tags, Summary: "Claim a host as your own and get the token that proves it",
 		Description: fmt.Sprintf("The presets owned and warm, and a pace below 200 ms, need an owned host. The request can be repeated without an Idempotency-Key: a claimed host keeps its token, a verified host stays verified, and the response is the same. The maximum is %d hosts per tenant.", store.MaxOwnedHosts),
-	}, a.claimHost, http.StatusConflict)
+	}, a.claimHost, TooManyObjects, OperatorOnly)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-owned-hosts", Method: http.MethodGet, Path: all, Tags: tags, Summary: "List the hosts you have claimed",
 	}, func(ctx context.Context, in *OfTenant) (*struct{ Body OwnedHostList }, error) {
@@ -86,19 +87,19 @@ func (a *API) registerOwnedHosts() {
 			out.Body.OwnedHosts = append(out.Body.OwnedHosts, newOwnedHost(&list[i]))
 		}
 		return out, err
-	})
+	}, OperatorOnly)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "check-owned-host", Method: http.MethodPost, Path: one + "/check", Tags: tags, Summary: "Verify a claimed host: look for its token in the DNS record and in the file",
 		Description: fmt.Sprintf("Each domain is checked at most once every %d seconds. Redirects are not followed. A verified host is not checked again.", int(store.CheckEvery.Seconds())),
-	}, a.checkOwnedHost, http.StatusNotFound, http.StatusConflict)
+	}, a.checkOwnedHost, NotFound, NotVerified, CheckedRecently)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "drop-owned-host", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Remove a claimed host",
 		Description: "Running jobs continue unchanged; jobs started from now on no longer treat the host as owned. Repeating the request changes nothing and returns 404.",
-	}, a.dropOwnedHost, http.StatusNotFound)
+	}, a.dropOwnedHost, NotFound, OperatorOnly)
 }
 
 func newOwnedHost(h *store.OwnedHost) OwnedHost {
-	out := OwnedHost{Host: h.Host, Owned: h.Owned(), Proof: h.Proof, Token: h.Token, AskedAt: h.AskedAt, OwnedAt: h.OwnedAt}
+	out := OwnedHost{ID: h.Host, Host: h.Host, Owned: h.Owned(), Proof: h.Proof, Token: h.Token, CreatedAt: h.AskedAt, OwnedAt: h.OwnedAt}
 	if home, err := store.ParseHost(h.Host); err == nil {
 		out.File, out.Record = proof.Names(home)
 	}
@@ -119,10 +120,10 @@ func (a *API) claimHost(ctx context.Context, in *struct{ Body OwnedHostRequest }
 	case c.key.Opens(store.ScopeOperator):
 		h, err = orders.Own(ctx, a.store, c.name(), claim, store.ByOperator)
 	default:
-		err = problem(http.StatusForbidden, "only an operator can claim a host for another tenant", "omit tenant and prove that the host is yours")
+		err = problem(OperatorOnly, "only an operator can claim a host for another tenant", "omit tenant and prove that the host is yours")
 	}
 	if errors.Is(err, store.ErrConflict) {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("maximum of %d claimed hosts reached", store.MaxOwnedHosts), "delete one first")
+		return nil, newProblem(TooManyObjects, fmt.Sprintf("maximum of %d claimed hosts reached", store.MaxOwnedHosts))
 	}
 	return &struct{ Body OwnedHost }{newOwnedHost(&h)}, err
 }
@@ -169,7 +170,7 @@ func (a *API) dropOwnedHost(ctx context.Context, in *dropHostInput) (*struct{}, 
 
 // noOwnedHost is the problem of a host that the tenant has not claimed.
 func noOwnedHost() *Problem {
-	return problem(http.StatusNotFound, "claimed host not found", "list your claimed hosts with GET /v1/owned-hosts; claim one with POST")
+	return problem(NotFound, "claimed host not found", "list your claimed hosts with GET /v1/owned-hosts; claim one with POST")
 }
 
 func (a *API) checkOwnedHost(ctx context.Context, in *OneOwnedHost) (*struct{ Body OwnedHost }, error) {
@@ -197,7 +198,7 @@ func (a *API) findToken(ctx context.Context, home weburl.URL, token string) (sto
 		return store.NoProof, err
 	}
 	if !ok {
-		return store.NoProof, problem(http.StatusTooManyRequests, home.Domain()+" was checked a moment ago", "wait as long as the Retry-After header says").retryAfter(store.CheckEvery)
+		return store.NoProof, newProblem(CheckedRecently, home.Domain()+" was checked a moment ago").retryAfter(store.CheckEvery)
 	}
 	p, inRecord := a.prover.ByRecord(ctx, home, token)
 	if inRecord == nil {
@@ -217,7 +218,7 @@ func (a *API) findToken(ctx context.Context, home weburl.URL, token string) (sto
 	if record != "" {
 		hint += ", or into a TXT record of " + record
 	}
-	return store.NoProof, problem(http.StatusConflict, fmt.Sprintf("cannot verify ownership of %s: %v; %v", home.Host(), inRecord, inFile), hint)
+	return store.NoProof, problem(NotVerified, fmt.Sprintf("cannot verify ownership of %s: %v; %v", home.Host(), inRecord, inFile), hint)
 }
 
 // mayContact returns an error if no request may be sent to a host now.
@@ -255,8 +256,7 @@ func (a *API) mustOwn(ctx context.Context, spec *jobspec.Spec, set *config.Setti
 	for _, u := range from.URLs {
 		theirs := slices.ContainsFunc(list, func(h store.OwnedHost) bool { return h.Owned() && h.Host == u.Host() })
 		if !theirs && !slices.Contains(set.Owned, u.Hostname()) {
-			return problem(http.StatusUnprocessableEntity, fmt.Sprintf("%s needs an owned host, and ownership of %s is not verified", strings.Join(needs, ", "), u.Host()),
-				"claim it with POST /v1/owned-hosts and publish the token from the response")
+			return newProblem(HostNotOwned, fmt.Sprintf("%s needs an owned host, and ownership of %s is not verified", strings.Join(needs, ", "), u.Host()))
 		}
 	}
 	return nil

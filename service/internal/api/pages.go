@@ -46,7 +46,7 @@ func (a *API) registerPages() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/pages", Tags: tags, Summary: "List the URLs of a job with their outcomes",
 		Description: "Every URL the job has seen is listed once, except URLs out of scope, which are kept only as counts.",
-	}, a.listPages, http.StatusNotFound)
+	}, a.listPages, NotFound)
 	export := huma.Operation{
 		OperationID: "export-pages", Method: http.MethodGet, Path: "/v1/jobs/{job}/export", Tags: tags, Summary: "Stream all URLs of a job as JSON lines",
 		Description: "One object per line, as in the list of pages. A truncated stream ends without a final line feed.",
@@ -54,7 +54,7 @@ func (a *API) registerPages() {
 			ndjson: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON lines."}},
 		}}},
 	}
-	register(a, store.ScopeRead, export, a.exportPages, http.StatusNotFound)
+	register(a, store.ScopeRead, export, a.exportPages, NotFound)
 }
 
 // pagesInput selects URLs.
@@ -68,7 +68,7 @@ type pagesInput struct {
 func (f *PageFilter) query() (*answer.URLQuery, error) {
 	q := &answer.URLQuery{Outcome: f.Outcome, Reason: f.Reason, Prefix: f.Prefix, Status: f.Status}
 	if err := q.Check(); err != nil {
-		return nil, problem(http.StatusUnprocessableEntity, err.Error(), "docs/reference/outcomes.md lists the outcomes and their reasons")
+		return nil, problem(InvalidValue, err.Error(), "docs/reference/outcomes.md lists the outcomes and their reasons")
 	}
 	return q, checkHost(f.Host)
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
 	"strings"
 )
 
@@ -39,7 +38,7 @@ func (a *API) openCursor(list, cursor string) (string, error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(raw) <= sealLength || !hmac.Equal(raw[:sealLength], a.seal(list, string(raw[sealLength:]))) {
-		return "", problem(http.StatusUnprocessableEntity, "invalid cursor for this list", "use next_cursor of the previous page with the same filters, or start without a cursor")
+		return "", newProblem(InvalidCursor, "invalid cursor for this list")
 	}
 	return string(raw[sealLength:]), nil
 }

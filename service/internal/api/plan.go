@@ -26,7 +26,7 @@ func (a *API) registerPlan() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "get-job-plan", Method: http.MethodGet, Path: "/v1/jobs/{job}/plan", Tags: []string{"jobs"}, Summary: "Get the plan of a dry run: how the crawl would go",
 		Description: "A job created with dry_run reads robots.txt and sitemaps but fetches no pages. The plan lists what it found: what robots.txt allows, what the sitemaps contain, the pace for each host, the estimated duration, and the limit that would stop the crawl.",
-	}, a.getPlan, http.StatusNotFound, http.StatusConflict)
+	}, a.getPlan, NotFound, NotADryRun)
 }
 
 func (a *API) getPlan(ctx context.Context, in *OneJob) (*struct{ Body PlanView }, error) {
@@ -39,7 +39,7 @@ func (a *API) getPlan(ctx context.Context, in *OneJob) (*struct{ Body PlanView }
 		return nil, err
 	}
 	if !spec.DryRun {
-		return nil, problem(http.StatusConflict, fmt.Sprintf("job %d is a crawl, not a dry run", j.ID), "create a dry run with POST /v1/jobs and dry_run: true")
+		return nil, newProblem(NotADryRun, fmt.Sprintf("job %d is a crawl, not a dry run", j.ID))
 	}
 	c, err := a.crawlOf(&j)
 	if err != nil {

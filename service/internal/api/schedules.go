@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"headway/internal/jobspec"
+	"headway/ask"
 	"headway/service/internal/schedule"
 	"headway/store"
 )
@@ -31,25 +31,23 @@ type ScheduleRequest struct {
 // which a tenth of the pages had changed, doubled after one in which less than a
 // fiftieth had.
 type Adaptive struct {
-	EveryMS int64 `json:"every_ms" minimum:"60000" maximum:"31622400000" doc:"In a request the initial interval, in a response the current one."`
-	LeastMS int64 `json:"least_ms" minimum:"60000" maximum:"31622400000" doc:"Minimum interval."`
-	MostMS  int64 `json:"most_ms" minimum:"60000" maximum:"31622400000" doc:"Maximum interval."`
+	Every ask.Seconds `json:"every_seconds" minimum:"60" maximum:"31622400" doc:"In a request the initial interval, in a response the current one."`
+	Least ask.Seconds `json:"least_seconds" minimum:"60" maximum:"31622400" doc:"Minimum interval."`
+	Most  ask.Seconds `json:"most_seconds" minimum:"60" maximum:"31622400" doc:"Maximum interval."`
 }
 
 // Schedule is a recurring crawl.
 type Schedule struct {
-	ID        string              `json:"id"`
-	Name      string              `json:"name" doc:"Name of its jobs."`
-	Cron      string              `json:"cron,omitempty"`
-	Adaptive  *Adaptive           `json:"adaptive,omitempty"`
-	Seeds     []string            `json:"seeds" nullable:"false" doc:"The seeds as given in the request."`
-	Settings  map[string][]string `json:"settings,omitempty" doc:"The requested settings of its jobs, by setting name."`
-	CreatedAt time.Time           `json:"created_at"`
-	DueAt     time.Time           `json:"due_at" doc:"When the next job is created, if the previous one has ended by then."`
-	PausedAt  time.Time           `json:"paused_at,omitzero" doc:"Since when it is paused; absent while it is active."`
-	Jobs      int64               `json:"jobs" doc:"Number of jobs created."`
-	LastJob   jobID               `json:"last_job,omitempty" doc:"The most recent job; absent before the first."`
-	Changed   float64             `json:"changed,omitempty" doc:"Share of pages that changed between the last two compared runs."`
+	ID        string     `json:"id"`
+	Cron      string     `json:"cron,omitempty"`
+	Adaptive  *Adaptive  `json:"adaptive,omitempty"`
+	Job       JobRequest `json:"job" doc:"The request for each job of the schedule."`
+	CreatedAt time.Time  `json:"created_at"`
+	DueAt     time.Time  `json:"due_at" doc:"When the next job is created, if the previous one has ended by then."`
+	PausedAt  time.Time  `json:"paused_at,omitzero" doc:"Since when it is paused; absent while it is active."`
+	Jobs      int64      `json:"jobs" doc:"Number of jobs created."`
+	LastJob   jobID      `json:"last_job,omitempty" doc:"The most recent job; absent before the first."`
+	Changed   float64    `json:"changed,omitempty" doc:"Share of pages that changed between the last two compared runs."`
 }
 
 func (s Schedule) location() string { return "/v1/schedules/" + s.ID }
@@ -72,7 +70,7 @@ func (a *API) registerSchedules() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-schedule", Method: http.MethodPost, Path: "/v1/schedules", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a schedule",
 		Description: fmt.Sprintf("After missed times, one job is created to catch up. No job is created while the previous one is unfinished. The maximum is %d schedules per tenant.", store.MaxSchedules),
-	}, once(a, "create-schedule", a.createSchedule), http.StatusConflict)
+	}, once(a, "create-schedule", a.createSchedule), NoTenant, TooManyObjects, HostNotOwned)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: tags, Summary: "List schedules, oldest first",
 	}, a.listSchedules)
@@ -80,11 +78,11 @@ func (a *API) registerSchedules() {
 		OperationID: "get-schedule", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Get a schedule",
 	}, func(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
 		return a.showSchedule(ctx, in.Schedule)
-	}, http.StatusNotFound)
+	}, NotFound)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "change-schedule", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Update a schedule: its times or its job; pause or resume it",
 		Description: "Existing jobs continue unchanged. After a change of times or a pause, the schedule is next due at the next matching time; an interval counts from the last job.",
-	}, a.changeSchedule, http.StatusNotFound)
+	}, a.changeSchedule, NotFound, Conflict, HostNotOwned)
 	for _, o := range []struct {
 		name, summary, description string
 		paused                     bool
@@ -96,7 +94,7 @@ func (a *API) registerSchedules() {
 			OperationID: o.name + "-schedule", Method: http.MethodPost, Path: one + "/" + o.name, Tags: tags, Summary: o.summary, Description: o.description,
 		}, func(ctx context.Context, in *OneSchedule) (*struct{ Body Schedule }, error) {
 			return a.setSchedule(ctx, in.Schedule, o.name+"-schedule", &ScheduleChange{Paused: &o.paused})
-		}, http.StatusNotFound)
+		}, NotFound, Conflict)
 	}
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Delete a schedule; its jobs are kept",
@@ -107,7 +105,7 @@ func (a *API) registerSchedules() {
 		}
 		o := store.Order{What: "delete-schedule", Tenant: s.Tenant, About: s.ID, Before: scheduleInWords(&s)}
 		return nil, a.ordered(ctx, o, func(ctx context.Context) error { return a.store.DropSchedule(ctx, s.ID) })
-	}, http.StatusNotFound)
+	}, NotFound)
 }
 
 // findSchedule reads a schedule of the caller's tenant; that of another is not
@@ -115,7 +113,7 @@ func (a *API) registerSchedules() {
 func (a *API) findSchedule(ctx context.Context, id string) (store.Schedule, error) {
 	s, err := a.store.Schedule(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && s.Tenant != callerOf(ctx).tenant() {
-		return store.Schedule{}, problem(http.StatusNotFound, "schedule not found: "+id, "list the schedules with GET /v1/schedules")
+		return store.Schedule{}, problem(NotFound, "schedule not found: "+id, "list the schedules with GET /v1/schedules")
 	}
 	return s, err
 }
@@ -125,32 +123,34 @@ func (a *API) showSchedule(ctx context.Context, id string) (*struct{ Body Schedu
 	if err != nil {
 		return nil, err
 	}
-	view, err := newSchedule(&s)
+	view, err := a.newSchedule(&s)
 	return &struct{ Body Schedule }{view}, err
 }
 
-func newSchedule(s *store.Schedule) (Schedule, error) {
-	spec, err := jobspec.Read(s.Spec)
+func (a *API) newSchedule(s *store.Schedule) (Schedule, error) {
+	j := store.Job{MaxPages: s.MaxPages, Layers: s.Layers}
+	request, err := a.requestOf(s.Spec, j.AskedPages())
+	request.Name = s.Name
 	view := Schedule{
-		ID: s.ID, Name: s.Name, Cron: s.Cron, Seeds: spec.Seeds, Settings: spec.Settings,
+		ID: s.ID, Cron: s.Cron, Job: request,
 		CreatedAt: s.CreatedAt, DueAt: s.DueAt, PausedAt: s.PausedAt, Jobs: s.Turn, LastJob: s.Last, Changed: s.Share,
 	}
 	if s.Cron == "" {
-		view.Adaptive = &Adaptive{EveryMS: s.Every.Milliseconds(), LeastMS: s.Least.Milliseconds(), MostMS: s.Most.Milliseconds()}
+		view.Adaptive = &Adaptive{ask.Seconds(s.Every), ask.Seconds(s.Least), ask.Seconds(s.Most)}
 	}
 	return view, err
 }
 
 // badSchedule is the problem of an invalid schedule.
 func badSchedule(err error) error {
-	return problem(http.StatusUnprocessableEntity, err.Error(), "a cron expression has five fields, for example 30 4 * * 1; an adaptive interval needs least_ms <= every_ms <= most_ms")
+	return problem(InvalidValue, err.Error(), "a cron expression has five fields, for example 30 4 * * 1; an adaptive interval needs least_seconds <= every_seconds <= most_seconds")
 }
 
 // timed sets when a schedule is due.
 func timed(s *store.Schedule, expression string, d *Adaptive) {
 	s.Cron, s.Every, s.Least, s.Most = expression, 0, 0, 0
 	if d != nil {
-		s.Every, s.Least, s.Most = fromMillis(d.EveryMS), fromMillis(d.LeastMS), fromMillis(d.MostMS)
+		s.Every, s.Least, s.Most = d.Every.Duration(), d.Least.Duration(), d.Most.Duration()
 	}
 }
 
@@ -194,17 +194,17 @@ func (a *API) createSchedule(ctx context.Context, in *Creating[ScheduleRequest])
 	o := store.Order{What: "create-schedule", Tenant: s.Tenant, About: s.ID, After: scheduleInWords(&s)}
 	err = a.ordered(ctx, o, func(ctx context.Context) error { return a.store.CreateSchedule(ctx, s) })
 	if errors.Is(err, store.ErrConflict) {
-		return view, problem(http.StatusConflict, fmt.Sprintf("maximum of %d schedules reached", store.MaxSchedules), "delete one first")
+		return view, newProblem(TooManyObjects, fmt.Sprintf("maximum of %d schedules reached", store.MaxSchedules))
 	}
 	if err != nil {
 		return view, err
 	}
-	return newSchedule(&s)
+	return a.newSchedule(&s)
 }
 
 // oneOfTwo is the problem of a schedule with both kinds of times, or none.
 func oneOfTwo() error {
-	return problem(http.StatusUnprocessableEntity, "a schedule needs either a cron expression or an adaptive interval", `set "cron", for example "@daily", or "adaptive" with every_ms, least_ms and most_ms`)
+	return problem(InvalidValue, "a schedule needs either a cron expression or an adaptive interval", `set "cron", for example "@daily", or "adaptive" with every_seconds, least_seconds and most_seconds`)
 }
 
 // changeScheduleInput is a change of a schedule.
@@ -269,9 +269,6 @@ func (a *API) changed(ctx context.Context, was store.Schedule, c *ScheduleChange
 	return s, nil
 }
 
-// fromMillis reads a duration of a request.
-func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
 func (a *API) listSchedules(ctx context.Context, _ *struct{}) (*struct{ Body ScheduleList }, error) {
 	list, err := a.store.Schedules(ctx, store.ScheduleQuery{Tenant: callerOf(ctx).tenant()})
 	if err != nil {
@@ -279,7 +276,7 @@ func (a *API) listSchedules(ctx context.Context, _ *struct{}) (*struct{ Body Sch
 	}
 	out := &struct{ Body ScheduleList }{ScheduleList{Schedules: []Schedule{}}}
 	for i := range list {
-		view, err := newSchedule(&list[i])
+		view, err := a.newSchedule(&list[i])
 		if err != nil {
 			return nil, err
 		}

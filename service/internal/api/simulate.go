@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	"net/http"
+	"slices"
 	"time"
 
 	"headway/answer"
@@ -12,26 +12,26 @@ import (
 
 // LimitWish is the limits that a job would request, and its tenant.
 type LimitWish struct {
-	Preset string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets set limits."`
-	Limits JobCeilings `json:"limits,omitempty" doc:"As in POST /v1/jobs."`
-	Tenant *string     `json:"tenant,omitempty" maxLength:"200" doc:"Simulate for this tenant instead of your own. Operators only."`
-	Plan   string      `json:"plan,omitempty" maxLength:"200" doc:"Simulate with this plan instead of the tenant's. Operators only."`
+	Preset string       `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Some presets set limits."`
+	Limits limit.Fields `json:"limits,omitempty" doc:"As in POST /v1/jobs."`
+	Tenant *string      `json:"tenant,omitempty" maxLength:"200" doc:"Simulate for this tenant instead of your own. Operators only."`
+	Plan   string       `json:"plan,omitempty" maxLength:"200" doc:"Simulate with this plan instead of the tenant's. Operators only."`
 }
 
 // SimulatedLimits is the limits a job would get.
 type SimulatedLimits struct {
-	Tenant string            `json:"tenant,omitempty"`
-	Plan   string            `json:"plan,omitempty" doc:"The plan used; absent if there is none."`
-	Limits []answer.JobLimit `json:"limits" nullable:"false"`
-	Errors []string          `json:"errors" nullable:"false" doc:"What would keep the job from starting."`
+	Tenant   string           `json:"tenant,omitempty"`
+	Plan     string           `json:"plan,omitempty" doc:"The plan used; absent if there is none."`
+	Ceilings []answer.Ceiling `json:"ceilings" nullable:"false" doc:"The limits that would be in force."`
+	Errors   []string         `json:"errors" nullable:"false" doc:"What would keep the job from starting."`
 }
 
 func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) (*struct{ Body SimulatedLimits }, error) {
 	wish, c := &in.Body, callerOf(ctx)
 	if (wish.Tenant != nil || wish.Plan != "") && !c.key.Opens(store.ScopeOperator) {
-		return nil, problem(http.StatusForbidden, "simulating for another tenant or plan needs a key with the scope operator", "omit tenant and plan")
+		return nil, newProblem(OperatorOnly, "simulating for another tenant or plan needs a key with the scope operator")
 	}
-	request := JobRequest{Preset: wish.Preset, Limits: wish.Limits}
+	request := JobRequest{JobSettings: JobSettings{Preset: wish.Preset}, Limits: wish.Limits}
 	set, err := a.readSettings(request.spec().Settings)
 	if err != nil {
 		return nil, err
@@ -39,6 +39,9 @@ func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) 
 	tenant := c.tenant()
 	if wish.Tenant != nil {
 		tenant = *wish.Tenant
+		if err := a.mustKnow(ctx, tenant); err != nil {
+			return nil, err
+		}
 	}
 	plan, around, err := a.surroundings(ctx, tenant, wish.Plan)
 	if err != nil {
@@ -46,7 +49,17 @@ func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) 
 	}
 	around.Safety = set.FleetSafety()
 	l := answer.SimulateLimits(around, set.Limits)
-	return &struct{ Body SimulatedLimits }{SimulatedLimits{Tenant: tenant, Plan: plan, Limits: l.Limits, Errors: l.Errors}}, nil
+	return &struct{ Body SimulatedLimits }{SimulatedLimits{Tenant: tenant, Plan: plan, Ceilings: l.Ceilings, Errors: l.Errors}}, nil
+}
+
+// mustKnow refuses a tenant that does not exist.
+func (a *API) mustKnow(ctx context.Context, tenant string) error {
+	tenants, err := a.store.Tenants(ctx)
+	known := slices.ContainsFunc(tenants, func(t store.Tenant) bool { return t.Name == tenant })
+	if err == nil && tenant != "" && !known {
+		err = newProblem(UnknownTenant, "tenant not found: "+tenant)
+	}
+	return err
 }
 
 // surroundings are the plan and the usage of a tenant, under its own plan or, where
@@ -73,7 +86,7 @@ func (a *API) surroundings(ctx context.Context, tenant, plan string) (string, st
 		}
 	}
 	if named {
-		return "", store.Surroundings{}, problem(http.StatusUnprocessableEntity, "plan not found", "list the plans with headway admin plan list")
+		return "", store.Surroundings{}, newProblem(UnknownPlan, "plan not found: "+plan)
 	}
 	return plan, store.Surroundings{}, nil
 }

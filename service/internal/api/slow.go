@@ -32,7 +32,7 @@ func (a *API) registerSlow() {
 		slow, err := c.Slow(ctx)
 		slow.Notes = append(slow.Notes, lacks...)
 		return &struct{ Body answer.Slow }{slow}, err
-	}, http.StatusNotFound)
+	}, NotFound)
 }
 
 // crawlOf is a job to inspect.

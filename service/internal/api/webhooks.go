@@ -43,7 +43,7 @@ type Webhook struct {
 	CreatedAt      time.Time         `json:"created_at"`
 	DisabledAt     time.Time         `json:"disabled_at,omitzero" doc:"Since when the webhook is disabled; absent while it is enabled."`
 	DisabledReason string            `json:"disabled_reason,omitempty" doc:"Why the webhook is disabled."`
-	OldSecretEnds  time.Time         `json:"old_secret_ends,omitzero" doc:"Until when messages are also signed with the previous secret; absent if they are not."`
+	OldSecretEnds  time.Time         `json:"old_secret_ends_at,omitzero" doc:"Until when messages are also signed with the previous secret; absent if they are not."`
 }
 
 // WebhookSecret is a webhook with its secret, which is shown only once.
@@ -80,14 +80,14 @@ type WebhookList struct {
 
 // Delivery is the delivery of an event to a webhook and its status.
 type Delivery struct {
-	ID       string          `json:"id" doc:"The webhook-id header of all attempts."`
-	Kind     store.EventKind `json:"kind"`
-	State    webhook.State   `json:"state" enum:"waiting,sending,delivered,dropped,given_up" doc:"dropped: the webhook was disabled or deleted. given_up: the last attempt failed."`
-	Attempts int             `json:"attempts" doc:"Number of attempts started."`
-	Error    string          `json:"error,omitempty" doc:"Error of the last failed attempt."`
-	MadeAt   time.Time       `json:"made_at"`
-	NextAt   time.Time       `json:"next_at,omitzero" doc:"When the next attempt is due; absent if there is none."`
-	EndedAt  time.Time       `json:"ended_at,omitzero" doc:"When it ended; absent until then."`
+	ID        string          `json:"id" doc:"The webhook-id header of all attempts."`
+	Kind      store.EventKind `json:"kind"`
+	State     webhook.State   `json:"state" enum:"waiting,sending,delivered,dropped,given_up" doc:"dropped: the webhook was disabled or deleted. given_up: the last attempt failed."`
+	Attempts  int             `json:"attempts" doc:"Number of attempts started."`
+	Error     string          `json:"error,omitempty" doc:"Error of the last failed attempt."`
+	CreatedAt time.Time       `json:"created_at"`
+	NextAt    time.Time       `json:"next_at,omitzero" doc:"When the next attempt is due; absent if there is none."`
+	EndedAt   time.Time       `json:"ended_at,omitzero" doc:"When it ended; absent until then."`
 }
 
 // DeliveryList is the latest deliveries of a webhook, newest first.
@@ -100,7 +100,7 @@ func (a *API) registerWebhooks() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/v1/webhooks", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a webhook: send events to a URL",
 		Description: fmt.Sprintf("New events are sent from now on, signed with the secret in the response, which is not shown again. The maximum is %d webhooks per tenant.", store.MaxEndpoints),
-	}, once(a, "create-webhook", a.createWebhook), http.StatusConflict)
+	}, once(a, "create-webhook", a.createWebhook), NoTenant, TooManyObjects)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/v1/webhooks", Tags: tags, Summary: "List webhooks, oldest first",
 	}, a.listWebhooks)
@@ -109,14 +109,14 @@ func (a *API) registerWebhooks() {
 	}, func(ctx context.Context, in *OneWebhook) (*struct{ Body Webhook }, error) {
 		e, err := a.findWebhook(ctx, in.Webhook)
 		return &struct{ Body Webhook }{newWebhook(&e)}, err
-	}, http.StatusNotFound)
+	}, NotFound)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "change-webhook", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Update, disable or enable a webhook",
-	}, a.changeWebhook, http.StatusNotFound)
+	}, a.changeWebhook, NotFound)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "rotate-webhook", Method: http.MethodPost, Path: one + "/rotate", Tags: tags, Summary: "Rotate the signing secret of a webhook",
 		Description: "For one day, messages are signed with both the old and the new secret, so that the receiver has time to switch.",
-	}, a.rotateWebhook, http.StatusNotFound)
+	}, a.rotateWebhook, NotFound)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Delete a webhook and its undelivered events",
 	}, func(ctx context.Context, in *OneWebhook) (*struct{}, error) {
@@ -125,18 +125,18 @@ func (a *API) registerWebhooks() {
 			return nil, err
 		}
 		return nil, a.orderedWebhook(ctx, &e, "delete-webhook", nil, func(ctx context.Context) error { return a.store.DropEndpoint(ctx, e.ID) })
-	}, http.StatusNotFound)
+	}, NotFound)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-deliveries", Method: http.MethodGet, Path: one + "/deliveries", Tags: tags, Summary: "List the latest deliveries of a webhook, newest first",
 		Description: "Deliveries are kept for one day after they end, for one week if they were given up.",
-	}, a.listDeliveries, http.StatusNotFound)
+	}, a.listDeliveries, NotFound)
 }
 
 // findWebhook reads a webhook of the caller's tenant; that of another is not found.
 func (a *API) findWebhook(ctx context.Context, id string) (store.Endpoint, error) {
 	e, err := a.store.Endpoint(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && e.Tenant != callerOf(ctx).tenant() {
-		return store.Endpoint{}, problem(http.StatusNotFound, "webhook not found: "+id, "list the webhooks with GET /v1/webhooks")
+		return store.Endpoint{}, problem(NotFound, "webhook not found: "+id, "list the webhooks with GET /v1/webhooks")
 	}
 	return e, err
 }
@@ -155,7 +155,7 @@ func newWebhook(e *store.Endpoint) Webhook {
 // checkAddress refuses URLs to which no events are sent.
 func (a *API) checkAddress(address string) error {
 	if err := webhook.CheckURL(address, a.private); err != nil {
-		return problem(http.StatusUnprocessableEntity, err.Error(), "give a public URL that begins with https://; docs/guide/webhooks.md describes what is sent")
+		return problem(InvalidValue, err.Error(), "give a public URL that begins with https://; docs/guide/webhooks.md describes what is sent")
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (a *API) checkAddress(address string) error {
 func ofTenant(ctx context.Context) (string, error) {
 	tenant := callerOf(ctx).tenant()
 	if tenant == "" {
-		return "", problem(http.StatusForbidden, "the request has no tenant", "use a key created with headway admin key create --tenant")
+		return "", newProblem(NoTenant, "the request has no tenant")
 	}
 	return tenant, nil
 }
@@ -206,12 +206,12 @@ func (a *API) createWebhook(ctx context.Context, in *Creating[WebhookRequest]) (
 	}
 	e := webhook.NewEndpoint(tenant, in.Body.URL, in.Body.Kinds)
 	if err := e.Check(); err != nil {
-		return made, newProblem(http.StatusUnprocessableEntity, err.Error())
+		return made, newProblem(InvalidValue, err.Error())
 	}
 	e.CreatedAt = store.Stored(time.Now())
 	err = a.orderedWebhook(ctx, nil, "create-webhook", &e, func(ctx context.Context) error { return a.store.CreateEndpoint(ctx, e.CreatedAt, e) })
 	if errors.Is(err, store.ErrConflict) {
-		return made, problem(http.StatusConflict, fmt.Sprintf("maximum of %d webhooks reached", store.MaxEndpoints), "delete one first")
+		return made, newProblem(TooManyObjects, fmt.Sprintf("maximum of %d webhooks reached", store.MaxEndpoints))
 	}
 	return WebhookSecret{Webhook: newWebhook(&e), Secret: webhook.FormatSecret(e.Secret)}, err
 }
@@ -259,7 +259,7 @@ func (a *API) changeWebhook(ctx context.Context, in *changeWebhookInput) (*struc
 		e.Kinds = in.Body.Kinds
 	}
 	if err := store.CheckEndpoint(e.URL, e.Kinds); err != nil {
-		return nil, newProblem(http.StatusUnprocessableEntity, err.Error())
+		return nil, newProblem(InvalidValue, err.Error())
 	}
 	now, on := time.Now(), in.Body.Enabled
 	if on != nil && !*on && e.Enabled() {

@@ -24,7 +24,7 @@ func (a *API) registerWhy() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "explain-url", Method: http.MethodGet, Path: "/v1/jobs/{job}/why", Tags: []string{"pages"}, Summary: "Explain the outcome of a URL, or why the job does not have it, with the evidence",
 		Description: "For a pending URL, the worker that owns its host is queried for the wait reason.",
-	}, a.explainURL, http.StatusNotFound)
+	}, a.explainURL, NotFound)
 }
 
 // whyInput names a URL.

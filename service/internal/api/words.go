@@ -10,6 +10,7 @@ import (
 	"headway/job"
 	"headway/limit"
 	"headway/output/format"
+	"headway/service/internal/event"
 	"headway/store"
 	"headway/visit"
 )
@@ -33,8 +34,9 @@ type (
 	changeWord  string
 	levelWord   string
 	limitWord   string
+	problemURI  string
 	formatWord  string
-	millis      int64
+	seconds     float64
 )
 
 func enum[T ~string](words []T) *huma.Schema {
@@ -68,7 +70,14 @@ func (scopeWord) Schema(huma.Registry) *huma.Schema { return enum(store.Scopes) 
 func (kindWord) Schema(huma.Registry) *huma.Schema { return enum(store.EventKinds()) }
 
 // Schema lists the words.
-func (codeWord) Schema(huma.Registry) *huma.Schema { return enum(Codes) }
+func (codeWord) Schema(huma.Registry) *huma.Schema { return enum(Codes()) }
+
+// Schema lists the URIs.
+func (problemURI) Schema(huma.Registry) *huma.Schema {
+	s := enum(problemURIs())
+	s.Format = "uri"
+	return s
+}
 
 // Schema lists the words.
 func (changeWord) Schema(huma.Registry) *huma.Schema { return enum(answer.ChangeKinds) }
@@ -84,13 +93,14 @@ func (limitWord) Schema(huma.Registry) *huma.Schema { return enum(limit.Names) }
 // Schema lists the words.
 func (formatWord) Schema(huma.Registry) *huma.Schema { return enum(format.Exportable()) }
 
-// Schema is a number of milliseconds.
-func (millis) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
+// Schema is a number of seconds.
+func (seconds) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Format: "double"}
 }
 
 // schemaName names a type in the document. The live state of a host has the
-// same type name as the reported one, and an order on a receipt as one in the log.
+// same type name as the reported one, and an order on a receipt as one in the log. The data
+// of an event is named without its package.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
@@ -101,6 +111,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "Live" + name
 	case t == reflect.TypeFor[answer.Order]():
 		return "Receipt" + name
+	case t == reflect.TypeFor[event.Data]():
+		return "Event" + name
 	}
 	return name
 }
@@ -117,7 +129,8 @@ func wordsInSchemas(r huma.Registry) {
 	alias[answer.ChangeKind, changeWord](r)
 	alias[limit.Level, levelWord](r)
 	alias[limit.Name, limitWord](r)
-	alias[ask.Millis, millis](r)
+	alias[ask.Seconds, seconds](r)
+	alias[limit.Fields, limitFields](r)
 }
 
 func alias[T, By any](r huma.Registry) {

@@ -39,15 +39,15 @@ const (
 
 // Export is a requested export and its status.
 type Export struct {
-	ID      int64
-	Job     job.ID
-	Formats []string
-	State   State
-	URLs    int64    // in each file
-	Files   []string // their locations, once the export is done
-	Error   string   // of the last attempt that failed
-	AskedAt time.Time
-	EndedAt time.Time // zero while it has not
+	ID        int64
+	Job       job.ID
+	Formats   []string
+	State     State
+	URLs      int64    // in each file
+	Files     []string // their locations, once the export is done
+	Error     string   // of the last attempt that failed
+	CreatedAt time.Time
+	EndedAt   time.Time // zero while it has not
 }
 
 // Ask queues an export. While the same export is unfinished, it is not queued
@@ -104,7 +104,7 @@ func read(row *rivertype.JobRow) (Export, error) {
 	if err := json.Unmarshal(row.EncodedArgs, &o); err != nil {
 		return Export{}, fmt.Errorf("export %d: %w", row.ID, err)
 	}
-	e := Export{ID: row.ID, Job: o.Job, Formats: o.Formats, State: Waiting, AskedAt: row.CreatedAt}
+	e := Export{ID: row.ID, Job: o.Job, Formats: o.Formats, State: Waiting, CreatedAt: row.CreatedAt}
 	switch row.State {
 	case rivertype.JobStateRunning:
 		e.State = Running

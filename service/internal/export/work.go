@@ -94,7 +94,11 @@ func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, di
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return written{}, err
 	}
-	writers, err := format.Open(formats, &format.Options{Dir: dir, Log: x.cfg.Log, Export: true})
+	kept, err := x.store.KeepsLinks(ctx, j.ID)
+	if err != nil {
+		return written{}, err
+	}
+	writers, err := format.Open(formats, &format.Options{Dir: dir, Crawl: fmt.Sprint("job-", j.ID), Log: x.cfg.Log, Export: true, KeptLinks: kept})
 	if err == nil {
 		err = result.Finish(ctx, l, writers)
 	}

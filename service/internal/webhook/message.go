@@ -7,27 +7,32 @@ import (
 	"fmt"
 	"time"
 
+	"headway/job"
+	"headway/service/internal/event"
 	"headway/store"
 )
 
 // message is the body of a delivery.
 type message struct {
-	Type      store.EventKind            `json:"type"`
-	Timestamp time.Time                  `json:"timestamp"`
-	Data      map[string]json.RawMessage `json:"data"`
+	Type      store.EventKind `json:"type"`
+	Timestamp time.Time       `json:"timestamp"`
+	Data      data            `json:"data"`
+}
+
+// data is the content of an event, with its id and its job.
+type data struct {
+	event.Data
+	Event store.EventNumber `json:"event"`
+	Job   job.ID            `json:"job,omitempty"`
 }
 
 // bodyOf is the body for an event: its data, its number and its job.
 func bodyOf(e *store.Event) (json.RawMessage, error) {
-	m := message{Type: e.Kind, Timestamp: e.At.UTC(), Data: map[string]json.RawMessage{}}
-	if err := json.Unmarshal(e.Body, &m.Data); err != nil {
-		return nil, fmt.Errorf("body of event %d: %w", e.Number, err)
+	shown, err := event.Read(e)
+	if err != nil {
+		return nil, err
 	}
-	m.Data["event"] = json.RawMessage(fmt.Sprint(e.Number))
-	if e.Job != 0 {
-		m.Data["job"] = json.RawMessage(fmt.Sprint(e.Job))
-	}
-	return json.Marshal(m)
+	return json.Marshal(message{Type: shown.Kind, Timestamp: shown.CreatedAt.UTC(), Data: data{shown.Data, shown.ID, shown.Job}})
 }
 
 // idOf is the id of the delivery of an event to an endpoint: unique, and the same for

@@ -30,14 +30,14 @@ const (
 
 // Delivery is the delivery of an event to an endpoint and its status.
 type Delivery struct {
-	ID       string // webhook-id
-	Kind     store.EventKind
-	State    State
-	Attempts int       // that have begun
-	Error    string    // of the last that failed
-	MadeAt   time.Time // when the event became a delivery
-	NextAt   time.Time // of the next attempt; zero if there is none
-	EndedAt  time.Time // zero while it has not
+	ID        string // webhook-id
+	Kind      store.EventKind
+	State     State
+	Attempts  int       // that have begun
+	Error     string    // of the last that failed
+	CreatedAt time.Time // when the event became a delivery
+	NextAt    time.Time // of the next attempt; zero if there is none
+	EndedAt   time.Time // zero while it has not
 }
 
 // Recent returns the latest deliveries to an endpoint, newest first, at most
@@ -74,7 +74,7 @@ func read(row *rivertype.JobRow) (Delivery, error) {
 	if err := json.Unmarshal(args.Body, &body); err != nil {
 		return Delivery{}, err
 	}
-	d := Delivery{ID: args.ID, Kind: body.Type, State: states[row.State], Attempts: row.Attempt, MadeAt: row.CreatedAt}
+	d := Delivery{ID: args.ID, Kind: body.Type, State: states[row.State], Attempts: row.Attempt, CreatedAt: row.CreatedAt}
 	if n := len(row.Errors); n > 0 {
 		d.Error = row.Errors[n-1].Error
 	}

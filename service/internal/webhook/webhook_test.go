@@ -131,7 +131,7 @@ func TestMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"type":"job.partial","timestamp":"2026-11-15T11:00:00.005Z","data":{"event":7,"job":3,"reason":"max_pages","state":"partial"}}`
+	want := `{"type":"job.partial","timestamp":"2026-11-15T11:00:00.005Z","data":{"state":"partial","reason":"max_pages","event":7,"job":3}}`
 	if diff := cmp.Diff(want, string(body)); diff != "" {
 		t.Error(diff)
 	}
