@@ -37,7 +37,7 @@ type BodyConfig struct {
 // returned: whatever happens to the process, a stored page was passed on. A page is passed
 // on again if its visit could not be stored, as after a kill.
 //
-// Pages wait for the function in the order they were fetched, in memory and, beyond
+// Pages wait for the function in the order they were parsed, in memory and, beyond
 // [BodyConfig.Memory], in a temporary file. When that is full, too, workers wait, and with
 // them the crawl. Nothing is dropped.
 //

@@ -52,10 +52,10 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) (store.Receipt, err
 	if err != nil {
 		return store.Receipt{}, err
 	}
-	if err := s.ensureBeside(ctx, n, c.Visits, encoded.texts, texts); err != nil {
+	if err := s.ensureSideTables(ctx, n, c.Visits, encoded.texts, texts); err != nil {
 		return store.Receipt{}, s.gone(ctx, n, err)
 	}
-	if err := s.ensureBeside(ctx, n, c.Visits, encoded.links, links); err != nil {
+	if err := s.ensureSideTables(ctx, n, c.Visits, encoded.links, links); err != nil {
 		return store.Receipt{}, s.gone(ctx, n, err)
 	}
 	var b *batch

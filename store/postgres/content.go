@@ -14,7 +14,7 @@ import (
 )
 
 // texts are stored in a table of their own. They are compressed already.
-var texts = beside{"content_{s}", `create table if not exists content_{s} (url bigint primary key, texts bytea not null);
+var texts = sideTable{"content_{s}", `create table if not exists content_{s} (url bigint primary key, texts bytea not null);
 	alter table content_{s} alter column texts set storage external`}
 
 // queueTexts stores the texts of those visits that have some.
@@ -38,9 +38,9 @@ func (b *batch) queueTexts(visits []visit.Visit, encoded [][]byte) {
 	}
 }
 
-// readTexts reads the texts of pages into their visits; see readBeside.
+// readTexts reads the texts of pages into their visits; see readSideTable.
 func (s *Store) readTexts(ctx context.Context, q querier, jt *jobTables, rows []entryRow, entries []store.Entry) (int, error) {
-	return s.readBeside(ctx, q, jt, texts, jt.texts, rows, entries, func(v *visit.Visit) bool { return v.Page.Content != nil }, record.ReadTexts)
+	return s.readSideTable(ctx, q, jt, texts, jt.texts, rows, entries, func(v *visit.Visit) bool { return v.Page.Content != nil }, record.ReadTexts)
 }
 
 // Content implements [store.URLs].

@@ -14,7 +14,7 @@ import (
 )
 
 // links are stored with the URL of their page, next to the index of links to a URL.
-var links = beside{"link_{s}", `create table if not exists link_{s} (url bigint primary key, page text not null, links bytea not null);
+var links = sideTable{"link_{s}", `create table if not exists link_{s} (url bigint primary key, page text not null, links bytea not null);
 	alter table link_{s} alter column links set storage external;
 	create table if not exists inlink_{s} (job int not null, bucket smallint not null, pages bytea not null);
 	alter table inlink_{s} alter column pages set storage external;
@@ -77,7 +77,7 @@ func (b *batch) queueInlinks(visits []visit.Visit, ids map[int]int64) {
 
 // readLinks reads the links of pages into their visits, like readTexts.
 func (s *Store) readLinks(ctx context.Context, q querier, jt *jobTables, rows []entryRow, entries []store.Entry) (int, error) {
-	return s.readBeside(ctx, q, jt, links, jt.links, rows, entries,
+	return s.readSideTable(ctx, q, jt, links, jt.links, rows, entries,
 		func(v *visit.Visit) bool { return v.Page.Links != nil && v.Page.Links.Count > 0 },
 		func(data []byte, v *visit.Visit) (err error) {
 			v.Links, err = record.ReadLinks(data, v.Item.URL)
@@ -111,7 +111,7 @@ func (s *Store) KeepsLinks(ctx context.Context, id job.ID) (bool, error) {
 			if err := ensureJob(ctx, tx, id); err != nil {
 				return err
 			}
-			if there, err := s.hasBeside(ctx, tx, jt, links); err != nil || !there {
+			if there, err := s.hasSideTable(ctx, tx, jt, links); err != nil || !there {
 				return err
 			}
 			return tx.QueryRow(ctx, jt.hasLinks, int32(id)).Scan(&kept)
@@ -132,7 +132,7 @@ func (s *Store) Inlinks(ctx context.Context, q store.InlinkQuery) (store.InlinkP
 			if err := ensureJob(ctx, tx, q.Job); err != nil { // it may have been dropped elsewhere
 				return err
 			}
-			if there, err := s.hasBeside(ctx, tx, jt, links); err != nil || !there {
+			if there, err := s.hasSideTable(ctx, tx, jt, links); err != nil || !there {
 				return err
 			}
 			search, err := record.NewSearch(q, s.key)

@@ -95,11 +95,11 @@ type Store struct {
 	watchMu sync.Mutex
 	watch   store.Watch
 
-	cacheMu sync.Mutex // guards the caches, which hold only committed data
-	hosts   map[string]hostRef
-	facts   map[[16]byte]bool
-	tables  map[job.ID]*jobTables
-	beside  map[string]bool // tables of texts and links that exist
+	cacheMu    sync.Mutex // guards the caches, which hold only committed data
+	hosts      map[string]hostRef
+	facts      map[[16]byte]bool
+	tables     map[job.ID]*jobTables
+	sideTables map[string]bool // tables of texts and links that exist
 }
 
 // hostRef is what is needed about a host to store a URL of it.
@@ -120,7 +120,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		schema: cmp.Or(c.Schema, DefaultSchema), terms: terms, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), fault: c.Fault,
 		parts: cmp.Or(c.partitions, partitions), endings: map[store.Ending]int16{}, ending: map[int16]store.Ending{},
-		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, tables: map[job.ID]*jobTables{}, beside: map[string]bool{}, numbering: newNumbering(),
+		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, tables: map[job.ID]*jobTables{}, sideTables: map[string]bool{}, numbering: newNumbering(),
 	}
 	config, err := s.poolConfig(c.DSN)
 	if err != nil {

@@ -35,8 +35,8 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
 	}
 	var drop []string // statements on tables that exist
-	for t, statement := range map[beside]string{texts: n.tables[id].dropTexts, links: n.tables[id].dropLinks} {
-		there, err := s.hasBeside(ctx, s.pool, n.tables[id], t)
+	for t, statement := range map[sideTable]string{texts: n.tables[id].dropTexts, links: n.tables[id].dropLinks} {
+		there, err := s.hasSideTable(ctx, s.pool, n.tables[id], t)
 		if err != nil {
 			return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
 		}

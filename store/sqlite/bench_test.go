@@ -36,7 +36,7 @@ func BenchmarkCommit(b *testing.B) {
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) { benchCommit(b, pages, 1, 0) })
 	}
 	for _, text := range []int{5 << 10, 50 << 10} {
-		b.Run(fmt.Sprintf("text=%dK", text>>10), func(b *testing.B) { benchCommit(b, 100, 1, text) })
+		b.Run(fmt.Sprintf("text=%dK", text>>10), func(b *testing.B) { benchCommit(b, min(100, store.MaxTexts/2/text), 1, text) })
 	}
 	for _, foreign := range []int{5, 10} {
 		b.Run(fmt.Sprintf("foreign=%d", foreign), func(b *testing.B) { benchCommit(b, 500, foreign, 0) })

@@ -10,19 +10,19 @@ import (
 	"headway/visit"
 )
 
-// beside is a table for what is stored beside visits: texts or links. It is created for a
+// sideTable is a table for what is stored beside visits: texts or links. It is created for a
 // large job when it is first needed, as few jobs keep these.
-type beside struct{ table, schema string }
+type sideTable struct{ table, schema string }
 
-// ensureBeside creates the tables for what is stored beside the visits of a commit, in a
+// ensureSideTables creates the tables for what is stored beside the visits of a commit, in a
 // separate transaction: an empty table does no harm.
-func (s *Store) ensureBeside(ctx context.Context, n *needs, visits []visit.Visit, encoded [][]byte, t beside) error {
+func (s *Store) ensureSideTables(ctx context.Context, n *needs, visits []visit.Visit, encoded [][]byte, t sideTable) error {
 	for i := range visits {
 		jt := n.tables[visits[i].Item.Job]
 		if encoded[i] == nil || jt == nil {
 			continue
 		}
-		if there, err := s.hasBeside(ctx, s.pool, jt, t); err != nil || there {
+		if there, err := s.hasSideTable(ctx, s.pool, jt, t); err != nil || there {
 			if err != nil {
 				return err
 			}
@@ -49,15 +49,15 @@ func (s *Store) ensureBeside(ctx context.Context, n *needs, visits []visit.Visit
 	return nil
 }
 
-// hasBeside reports whether the table of a job exists. Once it does, this is cached. In a
+// hasSideTable reports whether the table of a job exists. Once it does, this is cached. In a
 // transaction q is the transaction: it must not wait for another connection.
-func (s *Store) hasBeside(ctx context.Context, q querier, jt *jobTables, t beside) (bool, error) {
+func (s *Store) hasSideTable(ctx context.Context, q querier, jt *jobTables, t sideTable) (bool, error) {
 	if jt.id == 0 {
 		return true, nil
 	}
 	name := forTables(t.table, jt.id)
 	s.cacheMu.Lock()
-	there := s.beside[name]
+	there := s.sideTables[name]
 	s.cacheMu.Unlock()
 	if there {
 		return true, nil
@@ -71,10 +71,10 @@ func (s *Store) hasBeside(ctx context.Context, q querier, jt *jobTables, t besid
 	}
 	if there {
 		s.cacheMu.Lock()
-		if len(s.beside) >= jobCache {
-			clear(s.beside)
+		if len(s.sideTables) >= jobCache {
+			clear(s.sideTables)
 		}
-		s.beside[name] = true
+		s.sideTables[name] = true
 		s.cacheMu.Unlock()
 	}
 	return there, nil
@@ -83,10 +83,10 @@ func (s *Store) hasBeside(ctx context.Context, q querier, jt *jobTables, t besid
 // textChunk is how many texts are read at a time, or how many pages with links.
 const textChunk = 32
 
-// readBeside reads what is stored beside visits into them, until they have about
+// readSideTable reads what is stored beside visits into them, until they have about
 // [store.MaxTexts]. The entries are in the same order as the rows. It returns how many
 // entries are complete.
-func (s *Store) readBeside(ctx context.Context, q querier, jt *jobTables, t beside, query string, rows []entryRow, entries []store.Entry, has func(*visit.Visit) bool, read func([]byte, *visit.Visit) error) (int, error) {
+func (s *Store) readSideTable(ctx context.Context, q querier, jt *jobTables, t sideTable, query string, rows []entryRow, entries []store.Entry, has func(*visit.Visit) bool, read func([]byte, *visit.Visit) error) (int, error) {
 	size := 0
 	for begin := 0; begin < len(entries); {
 		end := begin
@@ -101,7 +101,7 @@ func (s *Store) readBeside(ctx context.Context, q querier, jt *jobTables, t besi
 		if begin = end; len(urls) == 0 {
 			break
 		}
-		if there, err := s.hasBeside(ctx, q, jt, t); err != nil || !there {
+		if there, err := s.hasSideTable(ctx, q, jt, t); err != nil || !there {
 			return len(entries), err
 		}
 		r, err := q.Query(ctx, query, urls)
