@@ -14,25 +14,27 @@ import (
 	"headway/visit"
 )
 
-// Fetching is the state of a host with a request in flight; the other states are wait
-// reasons.
-const Fetching = "fetching"
+// States of hosts that are not wait reasons.
+const (
+	Fetching  = "fetching"   // a request is in flight
+	OtherJobs = "other_jobs" // for a fleet job: the host works, or waits, for another job
+)
 
 // SlowFacts is the input of [ExplainSlow].
 type SlowFacts struct {
-	Running     bool
-	State       string        // state of the crawl
-	Reason      string        // why, for people
-	Elapsed     time.Duration // of all runs, if known
-	Workers     int           // 0 is not known
-	Waiting     int64         // URLs
-	Limits      []ask.Limit
-	Layers      []ask.Layer
-	Hosts       []Host // with work, or known
-	Spent       []ask.Share
-	Lately      []ask.Share // the same for the last moment; nil if the crawl does not run
-	Tail        time.Duration
-	NotRecorded bool // host time was not recorded
+	Fleet   bool // a job of a fleet
+	Running bool
+	State   string        // state of the crawl
+	Reason  string        // why, for people
+	Elapsed time.Duration // of all runs, if known
+	Workers int           // 0 is not known
+	Waiting int64         // URLs
+	Limits  []ask.Limit
+	Layers  []ask.Layer
+	Hosts   []Host // with work, or known
+	Spent   []ask.Share
+	Lately  []ask.Share // the same for the last moment; nil if the crawl does not run
+	Tail    time.Duration
 	// Forbidden has, for the hosts that take longest, the pending URLs that robots.txt
 	// disallows.
 	Forbidden map[string]Forbidden
@@ -116,8 +118,8 @@ func ExplainSlow(f SlowFacts) Slow {
 	s.Left = f.left()
 	s.Slowest = f.slowest()
 	s.Sentence = s.sentence(counts)
-	if f.NotRecorded && len(s.Parts) == 0 {
-		s.Sentence, s.Change, s.Setting = "Host time of a fleet job is not stored; it is available only while the job runs.", "", ""
+	if f.Fleet && len(s.Parts) == 0 {
+		s.Sentence, s.Change, s.Setting = "No host time was recorded for this job.", "", ""
 		if f.State == string(job.Running) {
 			s.Sentence = "No worker has reported on this job's hosts yet; try again in a moment."
 		}
@@ -304,6 +306,10 @@ var slowRules = map[string]slowRule{
 	string(visit.WaitLease): {
 		meaning: "another crawl on this machine is using the same domains",
 		change:  "let the other crawl finish, or crawl both in one; the two take turns so that each host sees one pace",
+	},
+	OtherJobs: {
+		meaning: "hosts busy with other jobs",
+		change:  "nothing: jobs take turns at a host, so that it sees one pace",
 	},
 	string(visit.WaitIdle): {
 		meaning: "no host has URLs waiting",

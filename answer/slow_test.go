@@ -17,7 +17,7 @@ const slowSecond = ask.Seconds(time.Second)
 // TestSlowRules checks that each state has a rule, and that more workers help in only
 // one of them.
 func TestSlowRules(t *testing.T) {
-	states := []string{Fetching}
+	states := []string{Fetching, OtherJobs}
 	for _, w := range visit.Waits {
 		states = append(states, string(w))
 	}

@@ -2,11 +2,14 @@ package answer
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"headway/ask"
 	"headway/job"
 	"headway/limit"
+	"headway/store"
 )
 
 // Limits of what [Crawl.Slow] reads.
@@ -16,20 +19,13 @@ const (
 	slowForbidden = 5           // slowest hosts whose pending URLs are checked against robots.txt
 )
 
-// fleetTime is a note about the scope of a fleet job's shares.
-const fleetTime = "current host states are for this job only; host time so far covers all jobs on its workers"
-
 // Slow explains where the time of the crawl went, and what would help.
 func (c *Crawl) Slow(ctx context.Context) (Slow, error) {
 	facts, err := c.slow(ctx)
 	if err != nil {
 		return Slow{}, err
 	}
-	s := ExplainSlow(facts)
-	if c.Fleet && facts.Running {
-		s.Notes = append(s.Notes, fleetTime)
-	}
-	return s, nil
+	return ExplainSlow(facts), nil
 }
 
 // slow collects the facts: from the crawl if it runs, otherwise from the store.
@@ -54,6 +50,9 @@ func (c *Crawl) slow(ctx context.Context) (SlowFacts, error) {
 		return c.slowStored(ctx, hosts.Hosts)
 	}
 	facts := SlowRunning(before, now, hosts.Hosts)
+	if err := c.hostTime(ctx, &facts); err != nil {
+		return SlowFacts{}, err
+	}
 	if facts.Forbidden, err = c.forbidden(ctx, hosts.Hosts); err != nil || !c.Fleet {
 		return facts, err
 	}
@@ -69,8 +68,8 @@ func (c *Crawl) slow(ctx context.Context) (SlowFacts, error) {
 	return facts, err
 }
 
-// watch reads the status of a running crawl twice, a moment apart. A fleet reports the
-// current state by job, but host time for all jobs together, so it is read once.
+// watch reads the status of a running crawl twice, a moment apart. That of a fleet job is
+// read once: its workers may take a while to respond.
 func (c *Crawl) watch(ctx context.Context) (before, now *ask.Status, err error) {
 	if !c.Running {
 		return nil, nil, nil
@@ -98,11 +97,38 @@ func (c *Crawl) slowStored(ctx context.Context, hosts []Host) (SlowFacts, error)
 		return SlowFacts{}, err
 	}
 	facts := SlowStored(c.Job, counts.Waiting, points, hosts)
-	facts.NotRecorded = c.Fleet
+	if err := c.hostTime(ctx, &facts); err != nil {
+		return SlowFacts{}, err
+	}
 	if c.Job.State == job.Running && !c.Running {
 		facts.State = "interrupted"
 	}
 	return facts, nil
+}
+
+// hostTime sets the host time of a fleet job to what the store has of it: that of all
+// workers, also of those that have left.
+func (c *Crawl) hostTime(ctx context.Context, facts *SlowFacts) error {
+	facts.Fleet = c.Fleet
+	st, ok := c.Store.(store.HostTimes)
+	if !c.Fleet || !ok {
+		return nil
+	}
+	sums, err := st.HostTime(ctx, c.Job.ID)
+	if err != nil || len(sums) == 0 {
+		return err // nothing yet: what the workers say applies
+	}
+	spent := make([]ask.Share, 0, len(sums))
+	for state, d := range sums {
+		share := ask.Share{State: state, Spent: ask.Seconds(d)}
+		if i := slices.IndexFunc(facts.Spent, func(s ask.Share) bool { return s.State == state }); i >= 0 {
+			share.Hosts = facts.Spent[i].Hosts
+		}
+		spent = append(spent, share)
+	}
+	slices.SortFunc(spent, func(a, b ask.Share) int { return strings.Compare(a.State, b.State) })
+	facts.Spent = spent
+	return nil
 }
 
 // forbidden counts the pending URLs that robots.txt disallows on the hosts that take

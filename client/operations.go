@@ -550,9 +550,10 @@ func (c *Client) SetPaceOfJob(ctx context.Context, job int64, body JobPaceOrder)
 //
 // Explain where the time of a job goes, whether more workers would help, and
 // what else would. Reports shares of host time that add up to 1: at any moment,
-// each host with work is either fetching or waiting for exactly one reason.
-// While the job runs, its workers are queried; for a job that has ended, the
-// shares are not kept.
+// each host with work is fetching, is waiting for exactly one reason, or is
+// busy with other jobs (other_jobs). The shares of a job are stored every two
+// seconds and kept with it; the current states of its hosts are queried from
+// the workers while it runs.
 func (c *Client) ExplainPaceOfJob(ctx context.Context, job int64) (*Slow, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/slow", job)}
 	return answer[Slow](ctx, c, r)

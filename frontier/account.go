@@ -13,12 +13,13 @@ type State uint8
 
 // The states that are not waits.
 const (
-	NoWork   State = iota // no work: no time is charged
-	Fetching              // at least one request is in flight
+	NoWork    State = iota // no work: no time is charged
+	Fetching               // at least one request is in flight
+	OtherJobs              // the host works, or waits, for another job; see [Frontier.HostTime]
 	firstWait
 )
 
-// numStates is the number of states: the two above and one per wait reason.
+// numStates is the number of states: those above and one per wait reason.
 var numStates = int(firstWait) + len(visit.Waits)
 
 // Waiting is the state of a host that waits for w.
@@ -31,13 +32,15 @@ func Waiting(w visit.Wait) State {
 	panic(fmt.Sprintf("frontier: unknown wait reason %q", w))
 }
 
-// String names a state as [Share] does: "fetching" or the wait reason.
+// String names a state as [Share] does: "fetching", "other_jobs" or the wait reason.
 func (s State) String() string {
 	switch {
 	case s == NoWork:
 		return "no work"
 	case s == Fetching:
 		return "fetching"
+	case s == OtherJobs:
+		return "other_jobs"
 	case int(s) < numStates:
 		return string(visit.Waits[s-firstWait])
 	default:

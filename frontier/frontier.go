@@ -282,7 +282,7 @@ func (f *Frontier) AddJob(j Job) {
 		t = &tenant{claim: claim{place: -1}, name: j.Tenant}
 		f.byTenant[j.Tenant] = t
 	}
-	added := &jobState{Job: j, claim: claim{place: -1}, tenant: t}
+	added := &jobState{Job: j, claim: claim{place: -1}, tenant: t, account: NewAccount(time.Time{})}
 	if t.all = append(t.all, added); j.Rate > 0 {
 		f.setRate(t)
 	}
@@ -335,6 +335,7 @@ func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 		}
 		q.drop(f)
 		q.dropAside(f)
+		q.book(now, NoWork)
 		h.remove(q)
 		f.look(h, now)
 	}

@@ -3,6 +3,7 @@ package frontier
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"headway/job"
 	"headway/politeness"
@@ -291,7 +292,7 @@ func (h *host) hasErrand(id job.ID) bool {
 
 // tidy frees what is empty, and removes the queues of jobs that have no more work
 // here.
-func (h *host) tidy() {
+func (h *host) tidy(now time.Time) {
 	if h.rarity != &noRarity && len(h.errands) == 0 && len(h.pages) == 0 && h.lookups == 0 {
 		h.rarity = &noRarity
 	}
@@ -317,6 +318,7 @@ func (h *host) tidy() {
 			}
 			r.pages[q.job.ID] = int(q.pages)
 		}
+		q.book(now, NoWork)
 		*at = q.next
 		dropped = true
 	}

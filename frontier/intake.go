@@ -517,6 +517,7 @@ func (f *Frontier) rest(h *host, now, until time.Time) {
 func (f *Frontier) remove(h *host, now time.Time) {
 	for q := h.queues; q != nil; q = q.next {
 		q.drop(f)
+		q.book(now, NoWork)
 	}
 	h.queues, h.rarity = nil, &noRarity
 	h.until = 0

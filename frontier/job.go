@@ -38,6 +38,7 @@ type jobState struct {
 	Job
 	claim
 	tenant  *tenant
+	account *Account
 	ready   deque // ready hosts on which it is this job's turn
 	stopped bool
 

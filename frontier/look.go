@@ -15,7 +15,7 @@ func (f *Frontier) look(h *host, now time.Time) {
 	}
 	f.choose(h)
 	f.park(h, now)
-	h.tidy()
+	h.tidy(now)
 	if len(f.rated) > 0 {
 		f.refreshTurns(h, now)
 	}
@@ -264,9 +264,10 @@ func (h *host) patientUntil(since time.Time) (first time.Time) {
 	return first
 }
 
-// move records in the account what a host does now.
+// move records in the accounts what a host does now.
 func (f *Frontier) move(h *host, now time.Time) {
 	to := h.doing()
+	h.bookJobs(now, to)
 	if to == h.booked {
 		return
 	}

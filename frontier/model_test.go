@@ -754,11 +754,37 @@ func (m *model) idle() {
 	}
 }
 
+// checkPayer verifies that a host is charged to one of its jobs, and that the others with
+// work wait for it.
+func (m *model) checkPayer(h *host) {
+	payers, work := 0, 0
+	for q := h.queues; q != nil; q = q.next {
+		if q.booked != NoWork {
+			work++
+		}
+		if q.booked != NoWork && q.booked != OtherJobs {
+			if payers++; q.booked != h.booked {
+				m.bad("%s is %s, for job %d %s", h.name, h.booked, q.job.ID, q.booked)
+			}
+		}
+		if (q.booked != NoWork) != (h.booked != NoWork && h.hasWorkOf(q)) {
+			m.bad("%s is booked as %s for job %d, whose work there is %t", h.name, q.booked, q.job.ID, h.hasWorkOf(q))
+		}
+	}
+	if want := min(work, 1); payers != want {
+		m.bad("%s is charged to %d of %d jobs with work", h.name, payers, work)
+	}
+}
+
 // check verifies the invariants of the frontier.
 func (m *model) check() {
 	items, working, flights := 0, 0, 0
 	bound := m.f.cfg.MaxItems
 	count := make([]int, numStates)
+	jobs := map[job.ID][]int{}
+	for _, j := range m.f.jobList {
+		jobs[j.ID] = make([]int, numStates)
+	}
 	for _, h := range m.f.list {
 		if h.doing() != h.booked {
 			m.bad("%s is %s, booked as %s", h.name, h.doing(), h.booked)
@@ -768,7 +794,9 @@ func (m *model) check() {
 			working++
 		}
 		flights += int(h.flights)
+		m.checkPayer(h)
 		for q := h.queues; q != nil; q = q.next {
+			jobs[q.job.ID][q.booked]++
 			bound += 2
 			items += len(q.head) + len(q.later)
 			if q.known != nil && len(q.known) != len(q.head)+len(q.later) {
@@ -786,6 +814,11 @@ func (m *model) check() {
 	for s := Fetching; int(s) < numStates; s++ {
 		if m.f.account.hosts[s] != count[s] {
 			m.bad("%d hosts are %s, the account says %d", count[s], s, m.f.account.hosts[s])
+		}
+		for _, j := range m.f.jobList {
+			if j.account.hosts[s] != jobs[j.ID][s] {
+				m.bad("%d hosts of job %d are %s, its account says %d", jobs[j.ID][s], j.ID, s, j.account.hosts[s])
+			}
 		}
 	}
 	switch {

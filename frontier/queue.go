@@ -50,6 +50,7 @@ type queue struct {
 	closing  bool // the job gives up on the host: nothing more is handed out
 	parking  bool // and a park is being written
 	choice   choice
+	booked   State // in the account of the job
 }
 
 // choice is whether a host-limited job has reserved the host.

@@ -62,6 +62,9 @@ type Commit struct {
 	Paces   []PaceChange
 	Robots  []RobotsVersion
 	Returns []Return
+	// HostTime is added to the sums of its jobs; see [HostTimes]. Those of missing jobs are
+	// ignored.
+	HostTime []HostTime
 }
 
 // Retry is an attempt that did not end its URL.
@@ -185,6 +188,14 @@ func (c *Commit) checkRest() error {
 	for _, r := range c.Returns {
 		if r.Tokens <= 0 {
 			return fmt.Errorf("return %d tokens of job %d", r.Tokens, r.Job)
+		}
+	}
+	if len(c.HostTime) > MaxHostTimes {
+		return fmt.Errorf("commit %d: %d host times, at most %d", c.Number, len(c.HostTime), MaxHostTimes)
+	}
+	for _, h := range c.HostTime {
+		if h.State == "" || h.Spent < 0 {
+			return fmt.Errorf("host time %s in state %q of job %d", h.Spent, h.State, h.Job)
 		}
 	}
 	return nil

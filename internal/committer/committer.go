@@ -36,7 +36,8 @@ type Entry struct {
 	Errand  *store.Errand // to be run
 	Ran     *store.Errand // completed
 	Tokens  *store.Return // unused
-	Stored  func()        // called when it is stored; may be nil
+	Times   []store.HostTime
+	Stored  func() // called when it is stored; may be nil
 }
 
 // idle reports whether the entry itself, not a request under way, keeps its domain from
@@ -222,13 +223,13 @@ func (c *Committer) Unstored(domainOf func(host string) string) map[string]bool 
 }
 
 // Return returns page tokens at the end, after all other commits.
-func (c *Committer) Return(ctx context.Context, now time.Time, list []store.Return) error {
-	if len(list) == 0 {
+func (c *Committer) Return(ctx context.Context, now time.Time, list []store.Return, times []store.HostTime) error {
+	if len(list)+len(times) == 0 {
 		return nil
 	}
 	c.number++
-	if _, err := c.cfg.Store.Commit(ctx, store.Commit{Worker: c.worker, Number: c.number, At: now, Returns: list}); err != nil {
-		return fmt.Errorf("return page tokens: %w", err)
+	if _, err := c.cfg.Store.Commit(ctx, store.Commit{Worker: c.worker, Number: c.number, At: now, Returns: list, HostTime: times}); err != nil {
+		return fmt.Errorf("return page tokens and store host times: %w", err)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // full reports whether a commit, with texts of this size, has no room for an entry.
 func full(c *store.Commit, texts int, e *Entry) bool {
 	return texts+e.texts() > store.MaxTexts || len(c.Visits)+len(c.Retries) == store.MaxVisits || len(c.Found)+len(e.Found) > store.MaxFound ||
-		len(c.Parks) == store.MaxHosts || len(c.Robots) == store.MaxVisits || max(len(c.Errands), len(c.Ran)) == store.MaxHosts
+		len(c.HostTime)+len(e.Times) > store.MaxHostTimes || len(c.Parks) == store.MaxHosts || len(c.Robots) == store.MaxVisits || max(len(c.Errands), len(c.Ran)) == store.MaxHosts
 }
 
 // compose builds a commit from as many entries as fit.
@@ -74,6 +74,7 @@ func (e *Entry) write(c *store.Commit) {
 	case e.Robots != nil:
 		c.Robots = append(c.Robots, *e.Robots)
 	}
+	c.HostTime = append(c.HostTime, e.Times...)
 	for i := range e.Found {
 		c.Found = append(c.Found, e.Found[i].Found)
 	}

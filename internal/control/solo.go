@@ -44,7 +44,7 @@ func (s *solo) status(now time.Time, _ ask.Question) ask.Answer {
 	a.PID, a.Pages, a.Requests, a.Bytes, a.Rate = os.Getpid(), status.Spent.Pages, status.Spent.Requests, status.Spent.Bytes, status.Rate
 	a.Seen, a.Waiting, a.Outcomes = status.Counts.Seen(), status.Counts.Waiting, outcomesOf(status.Counts)
 	a.Hosts, a.Ready, a.InFlight = stats.Working, stats.Ready, stats.InFlight
-	a.Shares = c.shares(now)
+	a.Shares = shares(c.cfg.Frontier.Account().Shares(now))
 	for _, v := range c.cfg.Frontier.Slowest(MaxSlowest) {
 		a.Slowest = append(a.Slowest, DescribeHost(&v))
 	}

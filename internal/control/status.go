@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headway/ask"
+	"headway/frontier"
 	"headway/limit"
 	"headway/store"
 	"headway/visit"
@@ -39,8 +40,8 @@ func (c *Control) newStatus(now time.Time, s *JobStatus) *ask.Status {
 }
 
 // shares lists where host time was spent.
-func (c *Control) shares(now time.Time) (list []ask.Share) {
-	for _, s := range c.cfg.Frontier.Account().Shares(now) {
+func shares(spent []frontier.Share) (list []ask.Share) {
+	for _, s := range spent {
 		list = append(list, ask.Share{State: s.State.String(), Hosts: s.Hosts, Spent: ask.Seconds(s.Spent), Part: s.Part})
 	}
 	return list

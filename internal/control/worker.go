@@ -71,9 +71,8 @@ func (w *worker) checkOwner(q ask.Question) error {
 
 func (w *worker) jobOf(q ask.Question) job.ID { return q.Job }
 
-// status describes this worker's part in a job: its hosts and their states. Counts of the
-// whole fleet are read from the store. Host time is that of all jobs: it is not split by
-// job.
+// status describes this worker's part in a job: its hosts, their states and their time for
+// this job. Counts of the whole fleet are read from the store.
 func (w *worker) status(now time.Time, q ask.Question) ask.Answer {
 	c := w.control
 	status, ok := w.JobStatus(now, q.Job)
@@ -81,19 +80,14 @@ func (w *worker) status(now time.Time, q ask.Question) ask.Answer {
 		return ask.Answer{}
 	}
 	a := c.newStatus(now, &status)
-	doing := map[string]int{}
 	for i, h := range listHosts(c.cfg.Frontier, q.Job, 0) {
-		doing[h.State]++
 		a.Hosts++
 		a.InFlight += h.InFlight
 		if i < MaxSlowest {
 			a.Slowest = append(a.Slowest, h)
 		}
 	}
-	a.Shares = c.shares(now)
-	for i := range a.Shares {
-		a.Shares[i].Hosts = doing[a.Shares[i].State]
-	}
+	a.Shares = shares(c.cfg.Frontier.HostTime(now, q.Job))
 	return ask.Answer{Status: a}
 }
 

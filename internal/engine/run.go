@@ -64,7 +64,8 @@ type fleetJob struct {
 	home        store.Slot // its owner supervises the job
 	seeded      bool       // we added its seeds
 	supervision chore
-	unspentAt   time.Time       // when to check next for unused page tokens
+	unspentAt   time.Time // when to check next for unused page tokens
+	hostTime    hostTime
 	cancelled   bool            // a cancellation is being stored
 	ctx         context.Context // of its requests
 	cancel      context.CancelCauseFunc

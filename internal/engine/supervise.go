@@ -203,6 +203,10 @@ func (m *member) endRun(now time.Time, r *run) {
 	if n := m.f.Unused(r.ID); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
 		m.enqueue(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
 	}
+	times := r.takeHostTime(now)
+	if len(times) > 0 {
+		m.enqueue(committer.Entry{Times: times})
+	}
 	if m.f.DropJob(now, r.ID) {
 		delete(m.jobs.runs, r.ID)
 	}
@@ -218,6 +222,7 @@ func (m *member) tickJob(work context.Context, now time.Time, r *run) {
 		m.f.Again(r.ID) // others may have returned tokens
 	}
 	r.returnUnspent(now)
+	m.storeHostTime(now, r)
 }
 
 // supervise is done by one worker per job, the owner of the slot of its first seed: it adds

@@ -67,6 +67,14 @@ func (s *Store) mayCommit(c *store.Commit) error {
 
 // apply applies a checked commit.
 func (s *Store) apply(c *store.Commit) store.Receipt {
+	for _, h := range c.HostTime {
+		if r := s.jobs[h.Job]; r != nil {
+			if r.hostTime == nil {
+				r.hostTime = map[string]time.Duration{}
+			}
+			r.hostTime[h.State] += h.Spent
+		}
+	}
 	for i := range c.Visits {
 		v := c.Visits[i]
 		v.Links = slices.Clone(v.Kept())

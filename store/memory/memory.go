@@ -58,6 +58,7 @@ type run struct {
 	errands  []*errand // by age
 	taken    map[string]bool
 	points   []store.Point
+	hostTime map[string]time.Duration
 	notices  []store.Notice // oldest first
 }
 

@@ -30,9 +30,10 @@ type batch struct {
 	exists   map[job.ID]bool       // jobs that exist in this transaction
 	tenants  map[job.ID]string     // their tenants; jobs without one are left out
 	tally    map[tallyKey]int64    // changes of the counts
-	arrived  map[arrivalKey]bool   // queues that other workers may own
-	notified []store.WorkerID      // workers to notify of them
-	learned  map[factID]string     // facts stored with it
+	hostTime []store.HostTime
+	arrived  map[arrivalKey]bool // queues that other workers may own
+	notified []store.WorkerID    // workers to notify of them
+	learned  map[factID]string   // facts stored with it
 	receipt  store.Receipt
 }
 
@@ -144,6 +145,7 @@ func (b *batch) finish() {
 	b.storeFacts()
 	b.storeArrivals()
 	b.storeTally()
+	b.storeHostTime()
 }
 
 func (b *batch) storeFacts() {

@@ -150,6 +150,7 @@ func (c *change) begin(x *store.Commit) {
 
 // commit writes all parts of a commit.
 func (b *batch) commit(ctx context.Context, c *store.Commit, encoded encodedVisits) error {
+	b.hostTime = c.HostTime
 	spent, had := b.queueTokens(c)
 	b.queueVisits(c.Visits, encoded.visits)
 	b.queueTexts(c.Visits, encoded.texts)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 
 	"headway/store"
@@ -22,6 +23,9 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 	}
 	if err := c.CheckLeases(s.key); err != nil {
 		return store.Receipt{}, err
+	}
+	if len(c.HostTime) > 0 {
+		return store.Receipt{}, fmt.Errorf("commit %d: host times are not stored: %w", c.Number, errors.ErrUnsupported)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		{"Tenants", testTenants},
 		{"Mail", testMail},
 		{"Suspects", testSuspects},
+		{"HostTime", testHostTime},
 		{"OptOuts", testOptOuts},
 		{"OwnedHosts", testOwnedHosts},
 		{"Cancel", testCancel},

@@ -17,7 +17,7 @@ const maxLookedHosts = 10_000
 func (a *API) registerSlow() {
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "explain-pace-of-job", Method: http.MethodGet, Path: "/v1/jobs/{job}/slow", Tags: []string{"jobs"}, Summary: "Explain where the time of a job goes, whether more workers would help, and what else would",
-		Description: "Reports shares of host time that add up to 1: at any moment, each host with work is either fetching or waiting for exactly one reason. While the job runs, its workers are queried; for a job that has ended, the shares are not kept.",
+		Description: "Reports shares of host time that add up to 1: at any moment, each host with work is fetching, is waiting for exactly one reason, or is busy with other jobs (other_jobs). The shares of a job are stored every two seconds and kept with it; the current states of its hosts are queried from the workers while it runs.",
 	}, func(ctx context.Context, in *OneJob) (*struct{ Body answer.Slow }, error) {
 		j, err := a.findJob(ctx, in.Job)
 		if err != nil {
