@@ -490,9 +490,13 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 	case Sitemap:
 		e := h.errands[0]
 		h.errands = h.errands[1:]
+		h.passedErrands = 0
 		h.turn = false
 		fl.job, r.URL, r.Job = j, e.URL, e.Job
 	case Page:
+		if len(h.errands) > 0 {
+			h.passedErrands = min(h.passedErrands+1, dryRunTurn)
+		}
 		h.turn = true
 		f.takePage(q, fl)
 		r.Item, r.Job = fl.entry.item(fl.job.ID), fl.job.ID
@@ -535,10 +539,13 @@ func (f *Frontier) turn(h *host, now time.Time) (Kind, *queue, *jobState) {
 }
 
 // errandNext reports whether an errand comes before a page: every other time, unless
-// the tenant of one of them has no turn.
+// the tenant of one of them has no turn, and one of a dry run after dryRunTurn pages.
 func (f *Frontier) errandNext(h *host, page *queue) bool {
 	if page == nil {
 		return true
+	}
+	if f.isDryRun(h.errands[0].Job) && !page.job.DryRun {
+		return h.passedErrands >= dryRunTurn
 	}
 	if shut := page.job.tenant.shut(); shut != f.jobs[h.errands[0].Job].tenant.shut() {
 		return shut

@@ -66,22 +66,23 @@ type host struct {
 	flights int32 // handed out, no response yet
 	settled int32 // settled, not committed
 
-	stage      stage
-	asked      bool // a load is in progress
-	stale      bool // the load in progress was requested before the domain was yielded
-	robots     robotsStage
-	robotsEver bool // its robots.txt was received once
-	turn       bool // an errand comes before a page next
-	stalled    bool // in Frontier.stalled
-	behind     bool // waits for a request of another host of the domain to be sent
-	reading    bool // queued to request robots.txt
-	slow       bool // its last request stalled
-	lingering  bool // queued for a slow place
-	line       line
-	passed     uint8   // times it was passed over for one with an open connection
-	standing   [3]bool // queues that contain it, including stale entries
-	wait       State   // what it waits for; NoWork is nothing
-	booked     State
+	stage         stage
+	asked         bool // a load is in progress
+	stale         bool // the load in progress was requested before the domain was yielded
+	robots        robotsStage
+	robotsEver    bool // its robots.txt was received once
+	turn          bool // an errand comes before a page next
+	stalled       bool // in Frontier.stalled
+	behind        bool // waits for a request of another host of the domain to be sent
+	reading       bool // queued to request robots.txt
+	slow          bool // its last request stalled
+	lingering     bool // queued for a slow place
+	line          line
+	passedErrands uint8   // pages that came before the errands that wait, up to dryRunTurn
+	passed        uint8   // times it was passed over for one with an open connection
+	standing      [3]bool // queues that contain it, including stale entries
+	wait          State   // what it waits for; NoWork is nothing
+	booked        State
 }
 
 func (h *host) key() string   { return h.name }
@@ -91,7 +92,7 @@ func (h *host) chain() **host { return &h.next }
 // never changed; rare returns one that may be changed.
 type rarity struct {
 	pages   map[job.ID]int // of jobs with a limit per host that have no queue
-	errands []Errand       // in order
+	errands []Errand       // in order, those of dry runs last
 	lookups int32          // flights in DNS lookup
 }
 
@@ -262,18 +263,44 @@ func (h *host) hasWork() bool {
 	return false
 }
 
-// merge sets the policy to the strictest of the jobs that have work here.
+// merge sets the policy to the strictest of the jobs that have work here. Dry runs count
+// only among themselves.
 func (h *host) merge() {
+	crawled := false
 	for q := h.queues; q != nil; q = q.next {
-		p := q.policy
-		switch {
-		case q == h.queues:
-			h.policy = p
+		crawled = crawled || !q.job.DryRun
+	}
+	first := true
+	for q := h.queues; q != nil; q = q.next {
+		if crawled && q.job.DryRun {
+			continue
+		}
+		switch p := q.policy; {
+		case first:
+			h.policy, first = p, false
 		case p != h.policy:
 			m := politeness.Merge(*h.policy, *p)
 			h.policy = &m
 		}
 	}
+}
+
+// addErrand queues an errand, before those of dry runs if it is not one itself.
+func (h *host) addErrand(f *Frontier, e Errand) {
+	at := len(h.errands)
+	if !f.isDryRun(e.Job) {
+		for at > 0 && f.isDryRun(h.errands[at-1].Job) {
+			at--
+		}
+	}
+	rare := h.rare()
+	rare.errands = slices.Insert(rare.errands, at, e)
+}
+
+// isDryRun reports whether a job is a dry run.
+func (f *Frontier) isDryRun(id job.ID) bool {
+	j := f.jobs[id]
+	return j != nil && j.DryRun
 }
 
 // forgetErrands drops the errands of a job, and reports whether there were any.

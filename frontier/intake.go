@@ -336,8 +336,7 @@ func (f *Frontier) Run(now time.Time, e Errand) bool {
 	if q == nil || q.job.stopped || len(q.host.errands) >= maxErrands {
 		return false
 	}
-	rare := q.host.rare()
-	rare.errands = append(rare.errands, e)
+	q.host.addErrand(f, e)
 	f.look(q.host, now)
 	return true
 }

@@ -11,6 +11,9 @@ import (
 // store grants single ones.
 const tokensAtOnce = 256
 
+// dryRunTurn is how many pages of other jobs come before a sitemap of a dry run.
+const dryRunTurn = 10
+
 // Job is a crawl whose URLs are scheduled.
 type Job struct {
 	ID job.ID
@@ -21,6 +24,10 @@ type Job struct {
 	Policy func(host string) *politeness.Policy
 	// Patience is how long it waits for a host that is held or fails.
 	Patience time.Duration
+	// DryRun says that the job reads robots.txt and sitemaps and requests no pages. It does
+	// not slow the pages of other jobs: on a host where one of them has work its policy
+	// does not apply, and its sitemaps come after dryRunTurn of their pages.
+	DryRun bool
 	// Limited says that each page needs a token; see [Batch.Tokens].
 	Limited bool
 	// MaxPagesPerHost ends what waits on a host after that many pages; 0 means no

@@ -134,8 +134,7 @@ func (f *Frontier) PutBack(now time.Time, r Request) (left bool) {
 	case Sitemap:
 		if !fl.job.stopped {
 			f.queueFor(r.URL, r.Job, now) // it may have been removed meanwhile
-			rare := fl.host.rare()
-			rare.errands = append(rare.errands, Errand{URL: r.URL, Job: r.Job})
+			fl.host.addErrand(f, Errand{URL: r.URL, Job: r.Job})
 		}
 	}
 	f.look(fl.host, now)

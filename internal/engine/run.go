@@ -114,7 +114,7 @@ func (r *run) frontierJob() frontier.Job {
 		},
 	}
 	if r.cfg.DryRun { // a dry run fetches no pages
-		j.Limited, j.MaxPagesPerHost = false, 0
+		j.DryRun, j.Limited, j.MaxPagesPerHost = true, false, 0
 	}
 	return j
 }
