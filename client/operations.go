@@ -265,6 +265,27 @@ func (c *Client) CompareJobs(ctx context.Context, job int64, params CompareJobsP
 	return answer[Comparison](ctx, c, r)
 }
 
+// GetContentParams are the parameters of [Client.GetContent]. Zero values are
+// not sent.
+type GetContentParams struct {
+	// An absolute URL.
+	URL string
+	// What to get of the page. One of text, markdown, links.
+	As string
+}
+
+// GetContent is GET /v1/jobs/{job}/content. It needs a key with scope read.
+//
+// Get what a page says: its main text, Markdown or links. The job must have
+// kept it: settings content (text, markdown) and links. Text is text/plain,
+// Markdown text/markdown, links are a JSON object with the links from the page.
+func (c *Client) GetContent(ctx context.Context, job int64, params GetContentParams) (io.ReadCloser, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/content", job)}
+	r.text("url", params.URL)
+	r.text("as", params.As)
+	return c.stream(ctx, r)
+}
+
 // GetCourtesyOfJobParams are the parameters of [Client.GetCourtesyOfJob]. Zero
 // values are not sent.
 type GetCourtesyOfJobParams struct {

@@ -951,12 +951,13 @@ type Problem struct {
 	// The type of problem, for programs: the last part of type. One of
 	// malformed_body, missing_key, invalid_key, revoked_key, expired_key,
 	// scope_too_narrow, operator_only, no_tenant, cross_origin, not_found,
-	// unknown_path, method_not_allowed, body_timeout, wrong_state, conflict,
-	// too_many_objects, idempotency_key_reused, not_a_dry_run, no_export_location,
-	// no_worker, order_refused, not_verified, body_too_large,
-	// unsupported_media_type, wrong_hostname, invalid_value, invalid_cursor,
-	// host_not_owned, unknown_tenant, unknown_plan, too_many_urls, rate_limited,
-	// quota_exhausted, checked_recently, internal, unavailable, too_many_streams.
+	// content_not_kept, unknown_path, method_not_allowed, body_timeout,
+	// wrong_state, conflict, too_many_objects, idempotency_key_reused,
+	// not_a_dry_run, no_export_location, no_worker, order_refused, not_verified,
+	// body_too_large, unsupported_media_type, wrong_hostname, invalid_value,
+	// invalid_cursor, host_not_owned, unknown_tenant, unknown_plan, too_many_urls,
+	// rate_limited, quota_exhausted, checked_recently, internal, unavailable,
+	// too_many_streams.
 	Code string `json:"code"`
 	// What is wrong with this request, in one sentence.
 	Detail string `json:"detail"`
@@ -974,9 +975,10 @@ type Problem struct {
 	// urn:headway:problem:expired_key, urn:headway:problem:scope_too_narrow,
 	// urn:headway:problem:operator_only, urn:headway:problem:no_tenant,
 	// urn:headway:problem:cross_origin, urn:headway:problem:not_found,
-	// urn:headway:problem:unknown_path, urn:headway:problem:method_not_allowed,
-	// urn:headway:problem:body_timeout, urn:headway:problem:wrong_state,
-	// urn:headway:problem:conflict, urn:headway:problem:too_many_objects,
+	// urn:headway:problem:content_not_kept, urn:headway:problem:unknown_path,
+	// urn:headway:problem:method_not_allowed, urn:headway:problem:body_timeout,
+	// urn:headway:problem:wrong_state, urn:headway:problem:conflict,
+	// urn:headway:problem:too_many_objects,
 	// urn:headway:problem:idempotency_key_reused,
 	// urn:headway:problem:not_a_dry_run, urn:headway:problem:no_export_location,
 	// urn:headway:problem:no_worker, urn:headway:problem:order_refused,
@@ -1407,6 +1409,7 @@ const (
 	CodeNoTenant             = "no_tenant"
 	CodeCrossOrigin          = "cross_origin"
 	CodeNotFound             = "not_found"
+	CodeContentNotKept       = "content_not_kept"
 	CodeUnknownPath          = "unknown_path"
 	CodeMethodNotAllowed     = "method_not_allowed"
 	CodeBodyTimeout          = "body_timeout"

@@ -98,6 +98,9 @@ func (d *document) operations() []operation {
 	return list
 }
 
+// severalTypes stands for the media type of a response that depends on the request.
+const severalTypes = "several"
+
 // good returns the media type and schema of a successful response, both empty if it
 // has no body.
 func (o *operation) good() (media string, s *schema) {
@@ -105,7 +108,10 @@ func (o *operation) good() (media string, s *schema) {
 		if !strings.HasPrefix(status, "2") {
 			continue
 		}
-		for _, media := range slices.Sorted(maps.Keys(o.Responses[status].Content)) {
+		if len(o.Responses[status].Content) > 1 {
+			return severalTypes, nil
+		}
+		for media := range o.Responses[status].Content {
 			return media, o.Responses[status].Content[media].Schema
 		}
 	}

@@ -121,6 +121,7 @@ func New(c Config) *API {
 	a.registerPages()
 	a.registerEvidence()
 	a.registerWhy()
+	a.registerContent()
 	a.registerLimits()
 	a.registerPlan()
 	a.registerEvents()
