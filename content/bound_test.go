@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"headway/internal/race"
+	"headway/lab"
 	"headway/parse"
 )
 
@@ -87,8 +88,8 @@ func FuzzExtract(f *testing.F) {
 	for _, piece := range hard {
 		f.Add([]byte(piece + piece + long))
 	}
-	for _, h := range techniques {
-		f.Add([]byte(hiddenPage(h, contexts[3].before, contexts[3].after)))
+	for _, p := range lab.TextPairs() {
+		f.Add([]byte(p.With))
 	}
 	f.Add(body(long + "<table><tr><th>a<td>b</table><ol><li>x<pre>y</pre></ol>"))
 	f.Fuzz(func(t *testing.T, html []byte) {

@@ -28,7 +28,7 @@ func (e Exhibit) hidden() Exhibit {
 func Exhibits() []Exhibit { return append([]Exhibit(nil), exhibits...) }
 
 // exhibits are all exhibits: those below /fault/ first.
-var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits, catalogueExhibits)
+var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits, catalogueExhibits, hiddenTextExhibits)
 
 func concat(lists ...[]Exhibit) (all []Exhibit) {
 	for _, list := range lists {
@@ -102,6 +102,8 @@ func addExhibits(a *anchors, s *Site) {
 				a.add(strings.TrimPrefix(exhibits[i].Path, "/"), "", exhibits[i].Path)
 			}
 		}
+	case s.HiddenText:
+		a.add("hidden text", "", hiddenTextPrefix)
 	case s.Faults:
 		for i := range faults {
 			a.add(strings.TrimPrefix(faults[i].Path, "/fault/"), "", faults[i].Path)
@@ -126,6 +128,8 @@ func (x *exchange) exhibit() {
 		x.same()
 	case strings.HasPrefix(x.path, cataloguePrefix):
 		x.catalogue()
+	case strings.HasPrefix(x.path, hiddenTextPrefix):
+		x.hiddenText()
 	case strings.HasPrefix(x.path, reachedPrefix):
 		x.small(x.path)
 	default:

@@ -168,7 +168,8 @@ var exhibitShows = map[string]shows{
 	"/exhibit/same/0": page(`<a href="/exhibit/same/59">`),
 	"/exhibit/links":  page(`<a href="/exhibit/reached/nofollow" rel="nofollow">`),
 
-	"/exhibit/catalogue/": page(`<a href="product/lamp.html">Desk lamp</a>`),
+	"/exhibit/catalogue/":   page(`<a href="product/lamp.html">Desk lamp</a>`),
+	"/exhibit/hidden-text/": page(`<a href="/exhibit/hidden-text/in-a-list/same-colour/with.html">`),
 }
 
 func TestExhibits(t *testing.T) {

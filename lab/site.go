@@ -22,9 +22,10 @@ type Site struct {
 	NofollowLinks int // of these, rel=nofollow, to pages without other links
 	DeadLinks     int // this many pages, the first ones, have an additional link to a missing page, alternating between this and another host
 
-	Traps    Traps // endless URL spaces linked from every page
-	Faults   bool  // the front page links to every exhibit below /fault/
-	Exhibits bool  // the front page links to all exhibits
+	Traps      Traps // endless URL spaces linked from every page
+	Faults     bool  // the front page links to every exhibit below /fault/
+	Exhibits   bool  // the front page links to all exhibits
+	HiddenText bool  // the front page links to the pages of [TextPairs]
 
 	Robots     string        // response of robots.txt, a name from [RobotsKinds]
 	CrawlDelay time.Duration // in robots.txt; zero means none

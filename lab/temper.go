@@ -189,6 +189,7 @@ var tempers = []row{
 	}},
 	{"bad-page", "one page always answers 503, without Retry-After", 60, outage(temper.Outage{Pages: temper.Pages{From: 7}, Form: temper.None})},
 	{"search", "429 above 1 request per second on every fifth page, with Retry-After; other pages are not limited", 100, limits(temper.Limit{Rate: 1, Burst: 2, Pages: temper.Pages{From: 4, Every: 5}})},
+	{"hidden-text", "the front page links to pairs of pages with and without hidden text", 1, site(func(s *Site) { s.HiddenText = true })},
 }
 
 func challengeAfter(requests int, name string) func(*Temper) {

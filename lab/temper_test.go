@@ -42,7 +42,7 @@ func TestTempers(t *testing.T) {
 		"waf-soft":    {s, "22222222"},
 		"calendar":    {0, "222"}, "facets": {0, "222"}, "sessions": {0, "222"}, "maze": {0, "222"},
 		"redirects": {0, "222"}, "forbidden": {0, "222"}, "orphans": {0, "222"}, "million": {0, "222"}, "laughs": {0, "222"},
-		"expired": {0, "222"}, "wrong-name": {0, "222"}, "self-signed": {0, "222"}, "museum": {0, "222"},
+		"expired": {0, "222"}, "wrong-name": {0, "222"}, "self-signed": {0, "222"}, "museum": {0, "222"}, "hidden-text": {0, "222"},
 		// Tested in detail below.
 		"slow": {0, "2"}, "flaky": {0, ""}, "noisy": {0, ""}, "noisy-429": {0, ""}, "fragile": {0, "2"}, "strained": {0, "2"}, "queue": {0, "2"}, "cdn": {0, "2"}, "varnish": {0, "2"},
 	}

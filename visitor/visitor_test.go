@@ -160,6 +160,7 @@ var deserts = map[string]string{
 	"/exhibit/same/":            "fetched",
 	"/exhibit/links":            "fetched",
 	"/exhibit/catalogue/":       "fetched",
+	"/exhibit/hidden-text/":     "fetched",
 
 	"/exhibit/redirect/":        "redirected", // a private target is a link like any; the guard refuses it when it is requested
 	"/exhibit/redirect/file":    "failed protocol",
