@@ -109,7 +109,7 @@ check: ## Run everything that CI runs, with the time of each stage
 	@scripts/stages $(STAGES)
 
 .PHONY: e2e-content
-e2e-content: ## Full size: texts, links and fields of pages under kills, their cost, a corpus in DuckDB (npm), fields compared with Parsel
+e2e-content: ## Full size: hidden text; texts, links and fields of pages under kills, their cost, a corpus in DuckDB (npm), fields compared with Parsel
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestContent' -v ./internal/e2e
 	HEADWAY_FULL=1 go test -count=1 -timeout 20m -run '^TestLinkSize$$' -v ./store/sqlite
 
