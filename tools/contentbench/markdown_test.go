@@ -13,6 +13,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
 
 	"headway/content"
 	"headway/lab"
@@ -76,10 +77,10 @@ func compareFeatures(t *testing.T, name string, ours, theirs features) {
 }
 
 // oracle converts a page with html-to-markdown.
-func oracle(t *testing.T, html, domain string) string {
+func oracle(t *testing.T, page, domain string) string {
 	t.Helper()
 	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(), strikethrough.NewStrikethroughPlugin()))
-	md, err := c.ConvertString(html, converter.WithDomain(domain))
+	md, err := c.ConvertString(page, converter.WithDomain(domain))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,70 +96,176 @@ func mustParse(t *testing.T, address string) weburl.URL {
 	return u
 }
 
-const text = "<p>The harbour was quiet, the boats were out, and the market, as always, opened at six in the morning.</p>\n"
+// pages compares the Markdown of pages of the lab. It counts the parts that are the same.
+type pages struct {
+	*testing.T
+	lab *lab.Lab
 
-// articles are pages without anything around the article.
-var articles = map[string]string{
-	"headings": "<h1>One</h1>" + text + "<h2>Two <em>x</em></h2>" + text + "<h3>Three: 1. a</h3>" + text + "<h4>Four #4</h4>" + text + "<h5>Five</h5>" + text + "<h6>Six</h6>" + text,
-	"links": text + `<p>Prices are in <a href="/list">today's <b>list</b></a>, the boats in <a href="/boats?x=1&amp;y=2">another</a>, and news
-		from <a href="https://other.example/a_b/">elsewhere</a>, as always.</p>` + text,
-	"code":   text + "<p>Call <code>open()</code>, then <code>a*b_c</code> and <code>close()</code> at the end of the day.</p><pre><code class=\"language-go\">func main() {\n\tx := a &lt; b\n\n\tprintln(x) // * _ [\n}\n</code></pre>" + text + "<pre>plain\n  text</pre>" + text,
-	"tables": text + "<table><thead><tr><th>Fish</th><th>Price</th></tr></thead><tbody><tr><td>Cod</td><td>1.20</td></tr><tr><td><b>Eel</b></td><td><a href=\"/eel\">2.40</a></td></tr><tr><td>a|b</td><td></td></tr></tbody></table>" + text,
-	"lists":  text + `<ul><li>Cod, from <a href="/n">the north</a><ul><li>small <code>s</code></li><li>large</li></ul></li><li>Eel</li></ul><ol><li>first</li><li>second <a href="/2">two</a></li></ol>` + text,
-	"images": text + `<p><img src="/a.png" alt="A boat"> at the pier, and <a href="/big"><img src="https://cdn.example/b.jpg" alt=""></a> at sea, as seen today.</p>` + text,
-	"quotes": text + `<blockquote><p>We sold it all, said <a href="/ann">Ann</a>.</p><pre><code>in a quote</code></pre></blockquote>` + text + "<hr>" + text,
+	compared, headings, links, code, rows int
 }
 
-// TestMarkdownOfArticles: headings, links, images, code and tables are the same.
-func TestMarkdownOfArticles(t *testing.T) {
-	for name, html := range articles {
-		page := "<!doctype html><html><body><article>" + html + "</article></body></html>"
-		ours := content.Extract([]byte(page), mustParse(t, "https://site.example/dir/"), content.Options{Markdown: true}).Markdown
-		compareFeatures(t, name, featuresOf(ours), featuresOf(oracle(t, page, "https://site.example/dir/")))
-	}
-}
-
-// TestMarkdownOfLab: headings, images, code and tables of the lab's pages are the same.
-// Lists of links between the paragraphs are not main text, so there may be fewer links.
-func TestMarkdownOfLab(t *testing.T) {
+func newPages(t *testing.T) *pages {
+	t.Helper()
 	l, err := lab.New(lab.Config{Seed: 1, Hosts: lab.Uniform(2, lab.Plain())})
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := l.Hosts()[0].URL
-	queue, seen := []string{front}, map[string]bool{front: true}
-	pages, parts := 0, 0
-	for pages < 50 && len(queue) > 0 {
-		address := queue[0]
-		queue = queue[1:]
-		r := httptest.NewRequest(http.MethodGet, address, nil)
-		r.RemoteAddr = "127.0.0.1:1"
-		w := httptest.NewRecorder()
-		l.Handler().ServeHTTP(w, r)
-		if w.Code != http.StatusOK {
+	return &pages{T: t, lab: l}
+}
+
+// fetch gets a page of the lab.
+func (p *pages) fetch(address string) string {
+	p.Helper()
+	r := httptest.NewRequest(http.MethodGet, address, nil)
+	r.RemoteAddr = "127.0.0.1:1"
+	w := httptest.NewRecorder()
+	p.lab.Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		p.Fatalf("%s: status %d", address, w.Code)
+	}
+	return w.Body.String()
+}
+
+// compare compares our Markdown of a page with html-to-markdown's of the same or another
+// page, without the parts that are no main text.
+func (p *pages) compare(address, page, other string) {
+	p.Helper()
+	ours := featuresOf(content.Extract([]byte(page), mustParse(p.T, address), content.Options{Markdown: true}).Markdown)
+	text, relativeTo := mainText(p.T, other, address)
+	compareFeatures(p.T, address, ours, featuresOf(oracle(p.T, text, relativeTo)))
+	p.compared++
+	p.headings += len(ours.headings)
+	p.links += len(ours.links)
+	p.code += len(ours.code)
+	p.rows += len(ours.rows)
+}
+
+// mainText removes from a page what package content leaves out on purpose and
+// html-to-markdown, which converts whole pages, does not: navigation, footers, bylines,
+// comments, and links that are not in a text. It also returns the address that relative
+// links are relative to, because html-to-markdown does not read base elements.
+func mainText(t *testing.T, page, address string) (text, relativeTo string) {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	relativeTo = address
+	var remove []*html.Node
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode {
 			continue
 		}
-		pages++
-		html := w.Body.String()
-		ours := content.Extract([]byte(html), mustParse(t, address), content.Options{Markdown: true}).Markdown
-		theirs := oracle(t, html, address)
-		f, g := featuresOf(ours), featuresOf(theirs)
-		parts += len(f.headings) + len(f.code) + len(f.rows)
-		for _, target := range f.links {
-			if !slices.Contains(g.links, target) {
-				t.Errorf("%s: link to %s", address, target)
+		switch class := attribute(n, "class"); {
+		case n.Data == "base":
+			u, err := mustParse(t, address).Resolve(attribute(n, "href"))
+			if err != nil {
+				t.Fatal(err)
 			}
+			relativeTo = u.String()
+		case n.Data == "nav", n.Data == "footer", class == "byline", class == "comments", n.Data == "a" && n.Parent.Data == "body", n.Data == "ul" && onlyLinks(n):
+			remove = append(remove, n)
 		}
-		f.links, g.links = nil, nil
-		compareFeatures(t, address, f, g)
-		for _, m := range link.FindAllStringSubmatch(theirs, -1) {
-			if strings.HasPrefix(m[2], front) && !seen[m[2]] {
-				seen[m[2]] = true
-				queue = append(queue, m[2])
+	}
+	for _, n := range remove {
+		if n.Parent != nil {
+			n.Parent.RemoveChild(n)
+		}
+	}
+	var b strings.Builder
+	if err := html.Render(&b, doc); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), relativeTo
+}
+
+// onlyLinks reports whether all text of a list is in links.
+func onlyLinks(list *html.Node) bool {
+	for n := range list.Descendants() {
+		if n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" && n.Parent.Data != "a" {
+			return false
+		}
+	}
+	return true
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// follow lists the pages below prefix that can be reached from the pages given, at most so
+// many.
+func (p *pages) follow(most int, prefix string, queue ...string) []string {
+	p.Helper()
+	href := regexp.MustCompile(`<a href="([^"]+)"`)
+	for i := 0; i < len(queue) && len(queue) < most; i++ {
+		page := p.fetch(queue[i])
+		_, relativeTo := mainText(p.T, page, queue[i])
+		for _, m := range href.FindAllStringSubmatch(page, -1) {
+			u, err := mustParse(p.T, relativeTo).Resolve(m[1])
+			if to := u.String(); err == nil && strings.HasPrefix(to, prefix) && strings.HasSuffix(to, ".html") && !slices.Contains(queue, to) && len(queue) < most {
+				queue = append(queue, to)
 			}
 		}
 	}
-	if pages < 50 || parts < 500 {
-		t.Errorf("%d pages with %d parts compared", pages, parts)
+	return queue
+}
+
+// TestMarkdownOfCatalogue compares the lab's catalogue: headings, links, images, code and
+// tables are the same.
+func TestMarkdownOfCatalogue(t *testing.T) {
+	p := newPages(t)
+	catalogue := p.lab.Hosts()[0].URL + "exhibit/catalogue/"
+	for _, address := range p.follow(100, catalogue+"markdown/", catalogue+"markdown/index.html") {
+		page := p.fetch(address)
+		p.compare(address, page, page)
+	}
+	for _, name := range []string{"", "product/lamp.html", "product/chair.html", "article/tides.html", "tables.html", "odd.html"} {
+		page := p.fetch(catalogue + name)
+		p.compare(catalogue+name, page, page)
+	}
+	t.Logf("%d pages: %d headings, %d links, %d code, %d table rows", p.compared, p.headings, p.links, p.code, p.rows)
+	if p.compared < 14 || p.headings < 15 || p.links < 8 || p.code < 6 || p.rows < 12 {
+		t.Error("too few were compared")
+	}
+}
+
+// TestMarkdownOfLab compares ordinary pages of the lab.
+func TestMarkdownOfLab(t *testing.T) {
+	p := newPages(t)
+	front := p.lab.Hosts()[0].URL
+	for _, address := range p.follow(50, front+"s", front) {
+		page := p.fetch(address)
+		p.compare(address, page, page)
+	}
+	t.Logf("%d pages: %d table rows", p.compared, p.rows)
+	if p.compared < 50 || p.rows < 500 {
+		t.Error("too few were compared")
+	}
+}
+
+// TestMarkdownOfHiddenText compares the lab's pairs of pages: a page with hidden text is the
+// same as html-to-markdown's page without it.
+func TestMarkdownOfHiddenText(t *testing.T) {
+	p := newPages(t)
+	host := strings.TrimSuffix(p.lab.Hosts()[0].URL, "/")
+	for _, pair := range lab.TextPairs() {
+		with, without := p.fetch(host+pair.WithPath), p.fetch(host+pair.WithoutPath)
+		p.compare(host+pair.WithoutPath, without, without)
+		switch {
+		case !pair.Shown:
+			p.compare(host+pair.WithPath, with, without)
+		case !strings.Contains(without, "<table>"): // html-to-markdown writes no table if a cell has paragraphs
+			p.compare(host+pair.WithPath, with, with)
+		}
+	}
+	t.Logf("%d pages: %d table rows", p.compared, p.rows)
+	if p.compared < 80 || p.rows < 20 {
+		t.Error("too few were compared")
 	}
 }
