@@ -854,6 +854,17 @@ func (c *Client) ResumeSchedule(ctx context.Context, schedule string) (*Schedule
 	return answer[Schedule](ctx, c, r)
 }
 
+// Scrape is POST /v1/scrape. It needs a key with scope write.
+//
+// Fetch one page now and return what it says. This is a crawl of one page: it
+// needs a place among the running jobs and a page of the quota, obeys
+// robots.txt, and waits for the pace of the host. Its job is kept like any
+// other.
+func (c *Client) Scrape(ctx context.Context, body ScrapeRequest) (*Scraped, error) {
+	r := request{method: "POST", path: "/v1/scrape", body: body}
+	return answer[Scraped](ctx, c, r)
+}
+
 // GetUsageParams are the parameters of [Client.GetUsage]. Zero values are not
 // sent.
 type GetUsageParams struct {

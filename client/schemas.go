@@ -642,6 +642,16 @@ type Limits struct {
 	PatienceSeconds *float64 `json:"patience_seconds,omitzero"`
 }
 
+// LinkRow is part of [Scraped].
+type LinkRow struct {
+	Anchor   string `json:"anchor"`
+	Kind     string `json:"kind"`
+	Nofollow bool   `json:"nofollow"`
+	Position int64  `json:"position"`
+	Rel      string `json:"rel,omitzero"`
+	URL      string `json:"url"`
+}
+
 // LiveHost is part of [Receipt] and [Waiting].
 type LiveHost struct {
 	BaseSeconds       float64   `json:"base_seconds"`
@@ -957,7 +967,7 @@ type Problem struct {
 	// body_too_large, unsupported_media_type, wrong_hostname, invalid_value,
 	// invalid_cursor, host_not_owned, unknown_tenant, unknown_plan, too_many_urls,
 	// rate_limited, quota_exhausted, checked_recently, internal, unavailable,
-	// too_many_streams.
+	// too_many_streams, scrape_timeout.
 	Code string `json:"code"`
 	// What is wrong with this request, in one sentence.
 	Detail string `json:"detail"`
@@ -990,7 +1000,7 @@ type Problem struct {
 	// urn:headway:problem:too_many_urls, urn:headway:problem:rate_limited,
 	// urn:headway:problem:quota_exhausted, urn:headway:problem:checked_recently,
 	// urn:headway:problem:internal, urn:headway:problem:unavailable,
-	// urn:headway:problem:too_many_streams.
+	// urn:headway:problem:too_many_streams, urn:headway:problem:scrape_timeout.
 	Type string `json:"type"`
 }
 
@@ -1164,6 +1174,32 @@ type ScopeVerdict struct {
 	Rule   string `json:"rule"`
 }
 
+// ScrapeRequest is the request body of [Client.Scrape].
+type ScrapeRequest struct {
+	// What to return of it; default: text and markdown. One of text, markdown,
+	// links.
+	As []string `json:"as,omitzero"`
+	// How long to wait for the page, including time in the queue; default: 30.
+	TimeoutSeconds *float64 `json:"timeout_seconds,omitzero"`
+	// The page: a URL, or a host such as example.com.
+	URL string `json:"url"`
+}
+
+// Scraped is the response of [Client.Scrape].
+type Scraped struct {
+	// The job that fetched the page.
+	Job int64 `json:"job"`
+	// The links from the page, at most 1,000.
+	Links    []LinkRow `json:"links,omitzero"`
+	Markdown string    `json:"markdown,omitzero"`
+	// How the page ended; after a redirect, the page it leads to.
+	Page URLRow `json:"page"`
+	// The state in which that job ended. One of queued, running, paused, draining,
+	// complete, partial, blocked, cancelled, failed.
+	State string `json:"state"`
+	Text  string `json:"text,omitzero"`
+}
+
 // SimulatedLimits is the response of [Client.SimulateLimits].
 type SimulatedLimits struct {
 	// The limits that would be in force.
@@ -1208,7 +1244,7 @@ type Step struct {
 	How    string `json:"how"`
 }
 
-// URLRow is part of [PageList].
+// URLRow is part of [PageList] and [Scraped].
 type URLRow struct {
 	Depth   int64     `json:"depth"`
 	EndedAt time.Time `json:"ended_at,omitzero"`
@@ -1437,4 +1473,5 @@ const (
 	CodeInternal             = "internal"
 	CodeUnavailable          = "unavailable"
 	CodeTooManyStreams       = "too_many_streams"
+	CodeScrapeTimeout        = "scrape_timeout"
 )

@@ -122,6 +122,7 @@ func New(c Config) *API {
 	a.registerEvidence()
 	a.registerWhy()
 	a.registerContent()
+	a.registerScrape()
 	a.registerLimits()
 	a.registerPlan()
 	a.registerEvents()
