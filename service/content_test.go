@@ -49,8 +49,12 @@ func TestContent(t *testing.T) {
 		t.Errorf("links %q, %v", text, err)
 	}
 	for _, x := range []struct{ url, as, code string }{
-		{bare, "text", "content_not_kept"}, {bare, "links", "content_not_kept"},
-		{"https://news.example/unseen", "text", "not_found"}, {"https://news.example/unseen", "links", "not_found"}, {"no url", "text", "invalid_value"}, {page, "raw", "invalid_value"},
+		{bare, "text", "content_not_kept"},
+		{bare, "links", "content_not_kept"},
+		{"https://news.example/unseen", "text", "not_found"},
+		{"https://news.example/unseen", "links", "not_found"},
+		{"no url", "text", "invalid_value"},
+		{page, "raw", "invalid_value"},
 	} {
 		_, err := read(x.url, x.as)
 		if p, ok := errors.AsType[*client.Problem](err); !ok || p.Code != x.code || p.Hint == "" {
