@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"headway/internal/engine"
-	"headway/limit"
 	"headway/store"
 )
 
@@ -14,15 +13,17 @@ import (
 type Fleet struct {
 	// Open turns a stored job into what is to be crawled.
 	Open func(store.Job) (Job, error)
-	// Safety is the operator's layer of limits, the same in all workers: no plan and no job
-	// can raise it. ConcurrentCrawls is how many jobs run at once in the whole fleet.
-	Safety limit.Limits
+	// Settings are the settings of the fleet from which Terms and CommitGap of the worker were
+	// taken. When the stored lease or commit gap differ from them, Work leaves the fleet and
+	// returns [store.ErrSettingsChanged]. The zero value does not check. The safety limits
+	// are always those in the store.
+	Settings store.FleetSettings
 }
 
 // Work runs a worker of a fleet until ctx ends or it is drained: it acquires its share of
 // the slots, works on every running job, and releases everything at the end. A worker that
 // loses its lease, or its store for that long, rejoins by itself. It returns only errors
-// that a retry does not help.
+// that a retry does not help, and [store.ErrSettingsChanged].
 func Work(ctx context.Context, w Worker, f Fleet) error {
 	w = w.withDefaults()
 	if err := w.validate(); err != nil {
@@ -35,7 +36,7 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 		return errors.New("worker: Fleet.Open is required")
 	}
 	bodies := w.takeBodies()
-	err := engine.Work(ctx, w.engine(), engine.Fleet{Safety: f.Safety, Open: func(stored store.Job) (engine.Job, error) {
+	err := engine.Work(ctx, w.engine(), engine.Fleet{Settings: f.Settings, Open: func(stored store.Job) (engine.Job, error) {
 		j, err := f.Open(stored)
 		if err != nil {
 			return engine.Job{}, err

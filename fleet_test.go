@@ -177,7 +177,7 @@ type fleet struct {
 	wg     sync.WaitGroup
 	worker func(*headway.Worker)                             // changes the worker's config; may be nil
 	open   func(store.Job, headway.Job) (headway.Job, error) // changes the job's config; may be nil
-	safety limit.Limits
+	joined store.FleetSettings                               // that workers run with; zero: they do not follow them
 }
 
 // fleetTerms are the terms of leases in tests.
@@ -197,7 +197,7 @@ func (f *fleet) startWith(kind func(*line)) *worker {
 		f.worker(&cfg)
 	}
 	f.wg.Go(func() {
-		w.done <- headway.Work(ctx, cfg, headway.Fleet{Safety: f.safety, Open: func(j store.Job) (headway.Job, error) {
+		w.done <- headway.Work(ctx, cfg, headway.Fleet{Settings: f.joined, Open: func(j store.Job) (headway.Job, error) {
 			if f.open != nil {
 				return f.open(j, f.cfg.Job)
 			}

@@ -17,6 +17,7 @@ import (
 	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
+	"headway/store/storetest"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -81,6 +82,7 @@ func goldenFleet(t *testing.T, specs ...lab.HostSpec) *fleet {
 	f := newLimited(t, specs, limit.Limits{})
 	f.st = memory.Open(memory.Config{Key: goldenKey})
 	f.cfg.Store = f.st
+	storetest.SetSafety(t, f.st.(store.Queue), limit.Limits{})
 	return f
 }
 

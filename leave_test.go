@@ -11,7 +11,6 @@ import (
 	"headway"
 	"headway/internal/race"
 	"headway/job"
-	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
 	"headway/visit"
@@ -77,11 +76,11 @@ func (d *deaf) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 	return d.Store.ActiveJobs(ctx)
 }
 
-func (d *deaf) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
+func (d *deaf) Admit(ctx context.Context, now time.Time) ([]store.Job, error) {
 	if err := d.heard(ctx); err != nil {
 		return nil, err
 	}
-	return d.Store.Admit(ctx, now, safety)
+	return d.Store.Admit(ctx, now)
 }
 
 func (d *deaf) Record(ctx context.Context, points []store.Point) error {

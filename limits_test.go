@@ -1,6 +1,7 @@
 package headway_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,11 +17,13 @@ import (
 	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
+	"headway/store/storetest"
 )
 
 // newLimited returns a fleet whose jobs have the limits stored with them.
 func newLimited(t *testing.T, specs []lab.HostSpec, safety limit.Limits) *fleet {
-	f := &fleet{simulated: simulate(t, specs), safety: safety}
+	f := &fleet{simulated: simulate(t, specs)}
+	storetest.SetSafety(t, f.st.(store.Queue), safety)
 	f.open = func(j store.Job, c headway.Job) (headway.Job, error) {
 		c.Limits = j.Limits()
 		return c, nil
@@ -344,6 +347,65 @@ func TestLimitsChanged(t *testing.T) {
 		if told := f.notices(id); !strings.HasSuffix(told, "Safety limit: Maximum 60 pages per crawl (requested: 100)") {
 			t.Errorf("notices:\n%s", told)
 		}
+		f.polite(time.Second)
+	})
+}
+
+// TestSettingsFollowed lowers the safety limits of a fleet below what a running job has used:
+// within five seconds no further request is sent, and the job ends with the new limit.
+func TestSettingsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLimited(t, farm(4, small(60)), limit.Limits{Pages: 200})
+		id := f.request("", 1000)
+		workers := []*worker{f.start(), f.start()}
+		pass(20 * time.Second)
+		storetest.SetSafety(t, f.st.(store.Queue), limit.Limits{Pages: 10})
+		pass(5 * time.Second)
+		sent := f.web.Stats().Total.Requests
+		j, counts := f.await(id, time.Minute)
+		f.drain(workers)
+		if now := f.web.Stats().Total.Requests; now != sent {
+			t.Errorf("%d requests more than five seconds after the change", now-sent)
+		}
+		want := "Safety limit: Maximum 10 pages per crawl (requested: 1000)"
+		if j.State != job.Partial || j.Reason != "max_pages" || j.MaxPages != 10 || counts.Pages() < 40 || !strings.Contains(f.notices(id), want) {
+			t.Errorf("%s (%s) with %d of %d pages\n%s", j.State, j.Reason, counts.Pages(), j.MaxPages, f.notices(id))
+		}
+		f.polite(time.Second)
+	})
+}
+
+// TestLeaseFollowed changes the lease of a fleet: its workers leave within five seconds, so
+// that they can join again.
+func TestLeaseFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLimited(t, farm(2, small(60)), limit.Limits{})
+		v, err := f.st.(store.Queue).FleetSettings(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.joined = v.FleetSettings
+		id, w := f.request("", 0), f.start()
+		pass(10 * time.Second)
+		v.Lease = time.Minute
+		if _, err := f.st.(store.Queue).SetFleetSettings(t.Context(), time.Now(), "test", v.Version, v.FleetSettings); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * time.Second)
+		select {
+		case err := <-w.done:
+			if !errors.Is(err, store.ErrSettingsChanged) {
+				t.Errorf("it left with %v", err)
+			}
+		default:
+			t.Fatal("it has not left")
+		}
+		f.joined = v.FleetSettings
+		again := f.start()
+		if j, counts := f.await(id, 10*time.Minute); j.State != job.Complete {
+			t.Errorf("%s: %+v", j.State, counts)
+		}
+		f.drain([]*worker{again})
 		f.polite(time.Second)
 	})
 }

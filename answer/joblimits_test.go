@@ -10,6 +10,7 @@ import (
 	"headway/limit"
 	"headway/store"
 	"headway/store/memory"
+	"headway/store/storetest"
 )
 
 // TestReadJobLimits reads the limits of a job before it is scheduled, after, and when one
@@ -39,7 +40,8 @@ func TestReadJobLimits(t *testing.T) {
 	admit := func() {
 		t.Helper()
 		now = now.Add(time.Minute)
-		if _, err := st.Admit(ctx, now, limit.Limits{Pages: 50, ConcurrentCrawls: 1}); err != nil {
+		storetest.SetSafety(t, st, limit.Limits{Pages: 50, ConcurrentCrawls: 1})
+		if _, err := st.Admit(ctx, now); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -602,7 +602,7 @@ func (c *Client) ExplainURL(ctx context.Context, job int64, params ExplainURLPar
 //
 // Simulate the limits a job would get and the layer that would set each. Uses
 // the same rules as for real jobs, with the remaining quota of this month and
-// the safety settings of this server. Nothing is created.
+// the safety limits of the fleet. Nothing is created.
 func (c *Client) SimulateLimits(ctx context.Context, body LimitWish) (*SimulatedLimits, error) {
 	r := request{method: "POST", path: "/v1/limits/simulate", body: body}
 	return answer[SimulatedLimits](ctx, c, r)
@@ -777,6 +777,59 @@ func (c *Client) DropOwnedHost(ctx context.Context, owned_host string, params Dr
 func (c *Client) CheckOwnedHost(ctx context.Context, owned_host string) (*OwnedHost, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/owned-hosts/%s/check", url.PathEscape(owned_host))}
 	return answer[OwnedHost](ctx, c, r)
+}
+
+// GetSafety is GET /v1/safety. It needs a key with scope operator.
+//
+// Get the safety limits and other settings of the fleet.
+func (c *Client) GetSafety(ctx context.Context) (*Safety, error) {
+	r := request{method: "GET", path: "/v1/safety"}
+	return answer[Safety](ctx, c, r)
+}
+
+// ChangeSafety is PATCH /v1/safety. It needs a key with scope operator.
+//
+// Change safety limits or other settings of the fleet. No plan, job, key of
+// another scope or worker can exceed the safety limits. Workers follow within 5
+// seconds, running jobs too. Each change is a new version, recorded in the
+// control log.
+func (c *Client) ChangeSafety(ctx context.Context, body SafetyChange) (*Safety, error) {
+	r := request{method: "PATCH", path: "/v1/safety", body: body}
+	return answer[Safety](ctx, c, r)
+}
+
+// ListSafetyHistoryParams are the parameters of [Client.ListSafetyHistory].
+// Zero values are not sent.
+type ListSafetyHistoryParams struct {
+	// Maximum number of results. A page can hold fewer, even none, and still have
+	// a next page.
+	Limit int64
+	// The next_cursor of the previous page.
+	Cursor string
+}
+
+// ListSafetyHistory is GET /v1/safety/history. It needs a key with scope
+// operator.
+//
+// List the versions of the settings of the fleet, newest first.
+func (c *Client) ListSafetyHistory(ctx context.Context, params ListSafetyHistoryParams) (*SafetyHistory, error) {
+	r := request{method: "GET", path: "/v1/safety/history"}
+	r.number("limit", params.Limit)
+	r.text("cursor", params.Cursor)
+	return answer[SafetyHistory](ctx, c, r)
+}
+
+// AllSafetyHistory iterates over all pages of [Client.ListSafetyHistory]. It
+// stops after the first error.
+func (c *Client) AllSafetyHistory(ctx context.Context, params ListSafetyHistoryParams) iter.Seq2[Safety, error] {
+	return pages(params.Cursor, func(place string) ([]Safety, string, error) {
+		params.Cursor = place
+		page, err := c.ListSafetyHistory(ctx, params)
+		if err != nil {
+			return nil, place, err
+		}
+		return page.Versions, page.NextCursor, nil
+	})
 }
 
 // ListSchedules is GET /v1/schedules. It needs a key with scope read.

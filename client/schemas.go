@@ -1112,6 +1112,65 @@ type RobotsVersion struct {
 	SHA256          string    `json:"sha256"`
 }
 
+// Safety is the response of [Client.ChangeSafety] and [Client.GetSafety].
+type Safety struct {
+	// Who made it.
+	By string `json:"by"`
+	// Minimum interval between two commits of a worker.
+	CommitGapSeconds float64   `json:"commit_gap_seconds"`
+	CreatedAt        time.Time `json:"created_at"`
+	// The version; each change adds one.
+	ID int64 `json:"id"`
+	// How long a worker keeps its hosts after its last heartbeat.
+	LeaseSeconds float64 `json:"lease_seconds"`
+	// The safety limits. A limit that is absent is not set.
+	Safety SafetyLimits `json:"safety"`
+}
+
+// SafetyChange is the request body of [Client.ChangeSafety].
+type SafetyChange struct {
+	// Minimum interval between two commits of a worker.
+	CommitGapSeconds *float64 `json:"commit_gap_seconds,omitzero"`
+	// How long a worker keeps its hosts after its last heartbeat.
+	LeaseSeconds *float64 `json:"lease_seconds,omitzero"`
+	// Safety limits to change; 0 means no limit.
+	Safety *SafetyLimits `json:"safety,omitzero"`
+}
+
+// SafetyHistory is the response of [Client.ListSafetyHistory].
+type SafetyHistory struct {
+	// Cursor of the next page; absent on the last page.
+	NextCursor string   `json:"next_cursor,omitzero"`
+	Versions   []Safety `json:"versions"`
+}
+
+// SafetyLimits is part of [SafetyChange] and [Safety].
+type SafetyLimits struct {
+	// Maximum bytes downloaded, counted before decompression; 0 means no limit.
+	MaxBytes *int64 `json:"max_bytes,omitzero"`
+	// Maximum concurrent crawls in the fleet; 0 means no limit.
+	MaxConcurrentCrawls *int64 `json:"max_concurrent_crawls,omitzero"`
+	// Maximum depth, in links from a seed; 0 means no limit.
+	MaxDepth *int64 `json:"max_depth,omitzero"`
+	// Maximum hosts per crawl, counting the seeds' hosts first; 0 means no limit.
+	MaxHosts *int64 `json:"max_hosts,omitzero"`
+	// Maximum pages per crawl; 0 means no limit.
+	MaxPages *int64 `json:"max_pages,omitzero"`
+	// Maximum pages per host; 0 means no limit.
+	MaxPagesPerHost *int64 `json:"max_pages_per_host,omitzero"`
+	// Maximum requests per crawl, including robots.txt and sitemaps; 0 means no
+	// limit.
+	MaxRequests *int64 `json:"max_requests,omitzero"`
+	// Maximum requests per second per tenant, over all its jobs and workers; on
+	// one machine, per crawl; 0 means no limit.
+	MaxRequestsPerSecond *int64 `json:"max_requests_per_second,omitzero"`
+	// Maximum running time; 0 means no limit.
+	MaxTimeSeconds *float64 `json:"max_time_seconds,omitzero"`
+	// How long to wait for a held, failing or unreachable host before giving up on
+	// it; 0 means no limit.
+	PatienceSeconds *float64 `json:"patience_seconds,omitzero"`
+}
+
 // Schedule is the response of [Client.ChangeSchedule], [Client.CreateSchedule],
 // [Client.GetSchedule], [Client.PauseSchedule] and [Client.ResumeSchedule].
 type Schedule struct {

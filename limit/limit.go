@@ -172,6 +172,20 @@ func (r *Rule) Field() string {
 // At points to the limit in l, durations in nanoseconds.
 func (r *Rule) At(l *Limits) *int64 { return r.at(l) }
 
+// String lists the limits that are set, as in `max_pages 50, max_time 1m`.
+func (l Limits) String() string {
+	var list []string
+	for i := range Rules {
+		if n := *Rules[i].at(&l); n != 0 {
+			list = append(list, string(Rules[i].Name)+" "+Rules[i].Name.format(n))
+		}
+	}
+	if len(list) == 0 {
+		return "no limit"
+	}
+	return strings.Join(list, ", ")
+}
+
 // Of returns the limit with this name, durations in nanoseconds; 0 for an unknown name.
 func (l *Limits) Of(n Name) int64 {
 	if r := n.Rule(); r != nil {

@@ -24,6 +24,7 @@ import (
 	"headway/service/apikey"
 	"headway/store"
 	"headway/store/postgres"
+	"headway/store/storetest"
 )
 
 // cluster is the server of this test binary.
@@ -293,6 +294,7 @@ func TestInvalidScope(t *testing.T) {
 // TestSimulatedLimits returns the limits that a job would get, with the layer of each.
 func TestSimulatedLimits(t *testing.T) {
 	s := start(t, service.Config{Store: openStore(t)})
+	storetest.SetSafety(t, s.st, limit.Limits{})
 	for _, p := range []store.Plan{{Name: "small", Limits: limit.Limits{Pages: 100}, MonthPages: 60}, {Name: "large", Limits: limit.Limits{Pages: 1000, Time: time.Hour, Hosts: 20}}} {
 		if err := s.st.SetPlan(t.Context(), p); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ type News uint8
 // The notifications.
 const (
 	NewArrivals News = 1 << iota // URLs or errands of others for the worker's slots: [URLs.Arrivals]
-	NewJobs                      // a job was created, extended or changed its state: [Queue.Admit], [Queue.ActiveJobs]
+	NewJobs                      // a job was created, extended or changed its state, or settings changed: [Queue.Admit], [Queue.ActiveJobs], [Settings.FleetSettings]
 	NewMessages                  // a message for the worker: [Mail.Messages]
 	NewOptOuts                   // the list of opt-outs changed: [OptOuts.OptOutNames]
 

@@ -36,9 +36,15 @@ type Job struct {
 	// [Queue.SetPace]. 0: none.
 	Pace time.Duration
 
+	// Settings is the version of the [FleetSettings] whose safety layer it has; 0 for none.
+	Settings int64
+
 	CreatedAt time.Time
 	StartedAt time.Time // when it last began to run
-	EndedAt   time.Time // zero before it ended
+	// Ran is how long it was in the state running before StartedAt, or in all if it is in
+	// another state.
+	Ran     time.Duration
+	EndedAt time.Time // zero before it ended
 }
 
 // Check reports why a job cannot be created.
@@ -82,6 +88,14 @@ func (j *Job) AskedPages() int64 {
 // more.
 func (j *Job) Limits(more ...limit.Layer) limit.Effective {
 	return limit.Resolve(slices.Concat(j.Layers, []limit.Layer{j.asked(j.AskedPages())}, more)...)
+}
+
+// RanFor is how long the job has run at now, over its whole life.
+func (j *Job) RanFor(now time.Time) time.Duration {
+	if j.State != job.Running {
+		return j.Ran
+	}
+	return j.Ran + max(now.Sub(j.StartedAt), 0)
 }
 
 // Active reports whether a job in this state counts as running: it has begun and not

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"headway/job"
@@ -15,22 +16,28 @@ import (
 // happens to the workers.
 type Queue interface {
 	Notices
+	Settings
 
 	// Admit sets queued jobs running, in order, while there are places, and returns them
-	// without their Spec and Layers. safety is the operator's layer: its ConcurrentCrawls
-	// is the number of places of the fleet; that of a tenant's plan is the number of
-	// places for its jobs.
+	// without their Spec and Layers. The safety layer is that of the newest [FleetSettings]:
+	// its ConcurrentCrawls is the number of places of the fleet; that of a tenant's plan is
+	// the number of places for its jobs. Nothing is admitted before there are settings, nor
+	// while a worker of a version that does not know them is alive.
 	//
 	// Tenants take turns: next is the tenant whose first queued job has been first of its
 	// tenant for longest, so until then no other tenant is served twice, however many
 	// arrive. A tenant that uses all the places of its plan is passed over and keeps its
-	// turn. So is one that already has a place if no more than [Kept] places are free.
-	// Within a tenant jobs are admitted in the order they were queued. All workers may
-	// call it concurrently; each job is returned to one of them.
+	// turn. So is one that already has a place if no more places are free than are kept:
+	// see [KeptPart]. Within a tenant jobs are admitted in the order they were queued. All
+	// workers may call it concurrently; each job is returned to one of them.
 	//
 	// On admission a job gets the limits of the layers above it: see [Surroundings.Admit].
-	// A job whose quota for this month is used up is not admitted and ends as partial.
-	Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]Job, error)
+	// A job whose quota for this month or whose running time is used up is not admitted and
+	// ends as partial.
+	//
+	// If the settings have changed, jobs that were admitted before get the new safety layer
+	// first: see [Job.Resettle].
+	Admit(ctx context.Context, now time.Time) ([]Job, error)
 	// ActiveJobs returns the admitted jobs, by number, without their Spec and Layers.
 	ActiveJobs(ctx context.Context) ([]Job, error)
 	// SetPace slows down a job that has not ended: requests to a host are at least pace
@@ -41,12 +48,9 @@ type Queue interface {
 	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)
 }
 
-// keptPart: one in keptPart places is kept free.
-const keptPart = 10
-
-// Kept is how many of the places are kept free for tenants that have none, so that these
+// KeptPart: one in KeptPart places is kept free for tenants that have none, so that these
 // need not wait until another tenant's job ends.
-func Kept(places int64) int64 { return places / keptPart }
+const KeptPart = 10
 
 // MaxPace bounds the pace that a job can be slowed to.
 const MaxPace = 7 * 24 * time.Hour
@@ -77,7 +81,8 @@ func (s *Surroundings) layers(j *Job, pages int64) []limit.Layer {
 }
 
 // Admit records the layers around a job that is being admitted, and makes the strictest
-// page limit its own. If a limit is zero, it is returned and the job is not admitted.
+// page limit its own. If a limit leaves nothing, it is returned and the job is not
+// admitted: it is zero, or the running time of earlier runs has reached it.
 //
 // A job that has already run without a page limit gets none, because its pages were not
 // counted: the workers enforce its limits.
@@ -91,26 +96,36 @@ func (s *Surroundings) Admit(j *Job) (over *limit.ExceededError) {
 			return c.Exceeded(0)
 		}
 	}
+	if c := e.Of(limit.Time); c.Reached(int64(j.Ran)) {
+		return c.Exceeded(int64(j.Ran))
+	}
 	if pages := e.Of(limit.Pages); pages.Limited() && (first || j.MaxPages > 0) {
 		j.MaxPages = pages.Max
 	}
 	return nil
 }
 
-// Extend gives a job a new page limit, as far as the layers around it allow; its safety
-// layer is the one of its admission. A job never admitted gets what is requested, and the
-// layers apply on admission.
+// Resettle gives a job that was admitted under other settings the safety layer of this
+// version. Its page limit becomes the strictest of its layers, even below what was used: the
+// job then stops. A job without a page limit keeps none, because its pages were not counted:
+// the workers enforce its limits.
+func (j *Job) Resettle(v SettingsVersion) {
+	layers := slices.DeleteFunc(slices.Clone(j.Layers), func(l limit.Layer) bool { return l.Level == limit.Safety || l.Level == limit.Job })
+	asked := j.AskedPages()
+	j.Layers = append([]limit.Layer{{Level: limit.Safety, Limits: v.Safety}}, append(layers, j.asked(asked))...)
+	j.Settings = v.Version
+	if j.MaxPages > 0 {
+		j.MaxPages = limit.Resolve(j.Layers...).Max(limit.Pages)
+	}
+}
+
+// Extend gives a job a new page limit, as far as the layers around it allow. A job never
+// admitted gets what is requested, and the layers apply on admission.
 func (s *Surroundings) Extend(j *Job, c Counts, maxPages int64) error {
 	if err := CheckExtend(*j, c, maxPages); err != nil {
 		return err
 	}
-	placed := false
-	for _, l := range j.Layers {
-		if l.Level == limit.Safety {
-			s.Safety, placed = l.Limits, true
-		}
-	}
-	if !placed {
+	if !slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Safety }) {
 		j.Layers = []limit.Layer{j.asked(maxPages)}
 		j.MaxPages = maxPages
 		return nil

@@ -37,6 +37,9 @@ type Worker struct {
 	JoinedAt  time.Time
 	Heartbeat int64 // changed by Renew; its value means nothing else
 	Slots     int   // leases held
+	// Lease is how long after its last heartbeat it may be declared dead; 0 means as long as
+	// the watcher's own.
+	Lease time.Duration
 }
 
 // Lease is the ownership of a slot. The fence grows with every change of owner: an owner
@@ -130,7 +133,8 @@ type sighting struct {
 }
 
 // Observe records all heartbeats as read at now and returns the workers whose heartbeat
-// has not changed for at least d. It keeps only the workers that exist.
+// has not changed for at least d, or their own lease if that is longer. It keeps only the
+// workers that exist.
 func (w *Watch) Observe(now time.Time, d time.Duration, workers []Worker) []WorkerID {
 	next := make(map[WorkerID]sighting, len(workers))
 	var still []WorkerID
@@ -140,7 +144,7 @@ func (w *Watch) Observe(now time.Time, d time.Duration, workers []Worker) []Work
 			s = sighting{worker.Heartbeat, now}
 		}
 		next[worker.ID] = s
-		if now.Sub(s.since) >= d {
+		if now.Sub(s.since) >= max(d, worker.Lease) {
 			still = append(still, worker.ID)
 		}
 	}

@@ -61,6 +61,7 @@ var commonFlags = map[string][]string{
 	"headway admin plan set": {
 		"max-pages", "max-time", "max-concurrent", "max-hosts", "max-requests-per-second", "month-pages", "month-bytes", "retention", "store", "json",
 	},
+	"headway admin safety set": {"max-pages", "max-time", "max-concurrent", "max-hosts", "max-requests-per-second", "lease", "commit-gap", "store", "json"},
 	"headway lab up": {
 		"listen", "temper", "hosts", "pages", "seed", "latency", "crawl-delay", "rate-limit", "error-rate", "robots", "address", "dns", "tls", "json",
 	},

@@ -217,13 +217,6 @@ func (s *Settings) Layers() []limit.Layer {
 	return []limit.Layer{{Level: limit.Safety, Limits: s.Safety}, {Level: limit.Job, Limits: s.Limits}}
 }
 
-// FleetSafety returns the operator's limits for every job of a fleet.
-func (s *Settings) FleetSafety() limit.Limits {
-	l := s.Safety
-	l.ConcurrentCrawls = s.Fleet.MaxRunning
-	return l
-}
-
 // Policy returns the preset with the values that override it.
 func (s *Settings) Policy() (politeness.Policy, error) {
 	p, _ := politeness.Preset(s.Preset) // the zero Policy is refused below

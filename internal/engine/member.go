@@ -10,7 +10,6 @@ import (
 	"headway/gauge"
 	"headway/internal/loop"
 	"headway/job"
-	"headway/limit"
 	"headway/store"
 	"headway/visit"
 )
@@ -18,8 +17,10 @@ import (
 // Fleet is the configuration that all workers of a fleet share.
 type Fleet struct {
 	// Open turns a stored job into what is to be crawled.
-	Open   func(store.Job) (Job, error)
-	Safety limit.Limits // of the operator
+	Open func(store.Job) (Job, error)
+	// Settings are those that the terms and the commit gap of the worker were taken from;
+	// zero: they are not followed.
+	Settings store.FleetSettings
 }
 
 // Times of a worker of a fleet.
@@ -55,13 +56,17 @@ const (
 )
 
 // Work runs a worker of a fleet until ctx ends or it is drained. A worker that loses its
-// lease rejoins by itself. It returns only errors that a retry does not help.
+// lease rejoins by itself. It returns only errors that a retry does not help, and
+// [store.ErrSettingsChanged].
 func Work(ctx context.Context, w Worker, f Fleet) error {
 	wait := rejoinFirst
 	for {
 		began := time.Now()
 		c, m := newMember(w, f)
 		err := c.runOnce(ctx, m)
+		if err == nil && m.outdated {
+			return store.ErrSettingsChanged
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -91,8 +96,9 @@ type member struct {
 	queues   *queues
 	suspects *suspects
 
-	opener *opener
-	safety limit.Limits
+	opener   *opener
+	settings store.FleetSettings // that it runs with; zero: they are not followed
+	outdated bool                // they have changed, and it leaves
 
 	rebalancing  chore
 	addressLoads chore
@@ -136,8 +142,8 @@ func newMember(w Worker, f Fleet) (*crawler, *member) {
 	c := newCrawler(w, false)
 	m := &member{
 		base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues, suspects: c.suspects,
-		opener: &opener{base: c.base, job: f.Open, queue: w.Store.(store.Queue)},
-		safety: f.Safety, opening: map[job.ID]bool{},
+		opener:   &opener{base: c.base, job: f.Open, queue: w.Store.(store.Queue)},
+		settings: f.Settings, opening: map[job.ID]bool{},
 	}
 	c.mode = m
 	c.cfg.OptedOut = m.optOuts.combine(w.OptedOut)

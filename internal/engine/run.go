@@ -60,6 +60,8 @@ type fleetJob struct {
 	state       job.State
 	reason      string // of the state
 	maxPages    int64
+	settings    int64                         // version of the fleet's settings
+	ranFor      func(time.Time) time.Duration // its running time, of all workers and runs
 	pace        time.Duration
 	home        store.Slot // its owner supervises the job
 	seeded      bool       // we added its seeds
@@ -150,8 +152,7 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 	}
 	spent := limit.Use{Pages: counts.Pages()}
 	if r.shared {
-		// Some worker has been working since the start, recorded or not.
-		spent.Time = max(now.Sub(r.started), 0)
+		spent.Time = r.ranFor(now)
 	}
 	for i := range list {
 		if r.cfg.ResetUsage && list[i].At.Before(r.started) {
@@ -159,7 +160,7 @@ func (r *run) openBudget(ctx context.Context, now time.Time) error {
 		}
 		spent.Requests += list[i].Requests
 		spent.Bytes += list[i].Bytes
-		if !r.shared || !list[i].At.Add(list[i].Span).After(r.started) {
+		if !r.shared {
 			spent.Time += list[i].Ran
 		}
 	}

@@ -15,26 +15,53 @@ import (
 	"headway/store"
 )
 
-// followJobs polls for running jobs.
+// followed is what a worker reads to follow the fleet.
+type followed struct {
+	jobs     []store.Job
+	settings store.SettingsVersion
+}
+
+// followJobs polls for running jobs and the settings of the fleet.
 func (m *member) followJobs(work context.Context, now time.Time) {
 	if !m.follow.due(now) {
 		return
 	}
-	queue, safety := m.opener.queue, m.safety
-	loop.Once(work, m.loop, func(ctx context.Context) ([]store.Job, error) {
-		if _, err := queue.Admit(ctx, m.loop.Now(), safety); err != nil {
-			return nil, err
+	queue, follows := m.opener.queue, m.settings != store.FleetSettings{}
+	loop.Once(work, m.loop, func(ctx context.Context) (f followed, err error) {
+		if _, err = queue.Admit(ctx, m.loop.Now()); err != nil {
+			return f, err
 		}
-		return queue.ActiveJobs(ctx)
-	}, func(now time.Time, list []store.Job, err error) {
+		if follows {
+			if f.settings, err = queue.FleetSettings(ctx); err != nil {
+				return f, err
+			}
+		}
+		f.jobs, err = queue.ActiveJobs(ctx)
+		return f, err
+	}, func(now time.Time, f followed, err error) {
 		m.follow.done(m.nextPoll(now))
 		if err != nil {
 			m.follow.at = now.Add(loop.RetryLast)
 			m.onStoreError(work, fmt.Errorf("list jobs: %w", err))
 			return
 		}
-		m.onJobs(work, now, list)
+		m.onJobs(work, now, f.jobs)
+		if follows {
+			m.onSettings(now, &f.settings)
+		}
 	})
+}
+
+// onSettings leaves the fleet if its lease or commit gap have changed: the worker must join
+// again with the new ones.
+func (m *member) onSettings(now time.Time, v *store.SettingsVersion) {
+	if m.outdated || m.halted || v.Version == 0 || v.Lease == m.settings.Lease && v.CommitGap == m.settings.CommitGap {
+		return
+	}
+	m.outdated = true
+	m.cfg.Log.Info("fleet settings changed, rejoining", "version", v.Version, "lease", v.Lease, "commit_gap", v.CommitGap)
+	m.jobs.halt(now, &jobrun.End{Reason: "interrupted"})
+	m.drain(now)
 }
 
 // onJobs opens, stops and ends runs according to the state of their jobs.
@@ -47,8 +74,9 @@ func (m *member) onJobs(work context.Context, now time.Time, list []store.Job) {
 		case r == nil && j.State != job.Paused:
 			m.openRun(work, j.ID)
 		case r == nil:
-		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages:
-			// It was resumed or extended: read its queue and budget again.
+		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages || r.settings != j.Settings:
+			// It was resumed or extended, or the safety limits changed: read its queue and
+			// budget again.
 			m.endRun(now, r)
 			m.follow.at = now.Add(loop.RetryFirst)
 		default:
@@ -121,7 +149,8 @@ func (m *member) openRun(work context.Context, id job.ID) {
 		case r != nil:
 			m.jobs.runs[id] = r
 			m.f.AddJob(r.frontierJob())
-			if r.state != job.Running {
+			at, timed := r.budget.Deadline()
+			if r.state != job.Running || timed && !now.Before(at) {
 				m.f.StopJob(now, id)
 			}
 			m.queues.readHosts(work, store.HostQuery{Slots: m.slots.List(), Job: id})
@@ -176,6 +205,7 @@ func (o *opener) newRun(j store.Job) (*run, error) {
 		return nil, err
 	}
 	r.shared, r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = true, j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
+	r.settings, r.ranFor = j.Settings, j.RanFor
 	r.Queue = o.queue
 	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(o.key, cfg.Seeds[0].Domain())

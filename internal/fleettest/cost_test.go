@@ -77,7 +77,7 @@ func TestIdle(t *testing.T) {
 	}
 	// Autovacuum would add its own transactions.
 	f := newFleet(t, setup{hosts: 1, pages: 1, db: pgtest.Config{Settings: []string{"autovacuum=off"}}})
-	f.list() // creates the tables
+	f.run("admin", "safety", "set", "--lease", "30s")
 	rate := func() float64 {
 		before := f.transactions()
 		time.Sleep(rest) // transactions are counted over this time
@@ -85,7 +85,7 @@ func TestIdle(t *testing.T) {
 	}
 	alone := rate() // the server itself, and this test
 	for range workers {
-		f.start("--lease", "30s")
+		f.start("--lease", "30s") // which is given after that of the tests
 	}
 	f.awaitWorkers(workers)
 	time.Sleep(rest) // they settle

@@ -105,6 +105,8 @@ type setup struct {
 	pace         time.Duration // zero means the usual one
 	rules        temper.Rules  // how the hosts answer
 	db           pgtest.Config
+	safety       []string // flags of headway admin safety set; nil means no safety limits
+	older        bool     // the tables are created by an older version
 }
 
 // newFleet starts a database and a lab. Random choices follow from a seed, which
@@ -134,7 +136,19 @@ func newFleet(t *testing.T, s setup) *fleet {
 			f.printLogs()
 		}
 	})
+	if !s.older {
+		f.setSafety(s.safety...)
+	}
 	return f
+}
+
+// setSafety sets the lease of the tests, and safety limits: without flags, none.
+func (f *fleet) setSafety(flags ...string) {
+	f.Helper()
+	if flags == nil {
+		flags = []string{"--max-pages", "0", "--max-concurrent", "0", "--max-time", "0s"}
+	}
+	f.run(append([]string{"admin", "safety", "set", "--lease", lease.String()}, flags...)...)
 }
 
 // startDB runs a database until the test ends.

@@ -22,8 +22,8 @@ func TestGuide(t *testing.T) {
 	runGuide(t, "../../docs/guide/fleet.md", nil, "8780", "9464")
 }
 
-// runGuide runs the commands of a guide as printed, on its own database and with
-// additional settings, and compares their output. The guide uses the default ports,
+// runGuide runs the commands of a guide as printed, on its own database with these settings
+// of the fleet, and compares their output. The guide uses the default ports,
 // which another test may use, so they are replaced; the first is the lab's.
 func runGuide(t *testing.T, guide string, settings []string, ports ...string) {
 	t.Helper()
@@ -43,7 +43,11 @@ func runGuide(t *testing.T, guide string, settings []string, ports ...string) {
 	dir := t.TempDir()
 	env := append(cleanEnv(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
 		fmt.Sprintf("HEADWAY_FLEET_STORE=postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", db.Port))
-	env = append(env, settings...)
+	set := exec.CommandContext(t.Context(), "headway", append([]string{"admin", "safety", "set"}, settings...)...)
+	set.Dir, set.Env = dir, env
+	if out, err := set.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	for _, s := range steps {
 		words := s.command
 		if strings.HasPrefix(words, "headway lab up") {

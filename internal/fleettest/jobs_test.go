@@ -97,13 +97,13 @@ func TestQueue(t *testing.T) {
 	if full {
 		jobs = 20
 	}
-	f := newFleet(t, setup{hosts: jobs, pages: 3})
+	f := newFleet(t, setup{hosts: jobs, pages: 3, safety: []string{"--max-concurrent", "1"}})
 	seeds := f.lab.Seeds()
 	for i := range jobs {
 		f.submitFor(seeds[i : i+1])
 	}
-	f.start("--max-running", "1")
-	f.start("--max-running", "1")
+	f.start()
+	f.start()
 	killed := false
 	// The number of running jobs is polled: two may run for a moment only.
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
@@ -129,7 +129,7 @@ func TestQueue(t *testing.T) {
 		if ended == 1 && !killed {
 			killed = true
 			f.kill(f.workers[0])
-			f.start("--max-running", "1")
+			f.start()
 		}
 		if time.Since(began) > time.Duration(jobs)*20*time.Second {
 			t.Fatalf("the jobs have not ended: %+v", list)

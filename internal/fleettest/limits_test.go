@@ -2,8 +2,6 @@ package fleettest
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -56,11 +54,7 @@ func (f *fleet) used(tenant string) int64 {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	const safety, plan, quota = 36, 24, 30
-	f := newFleet(t, setup{hosts: 12, pages: 20})
-	config := filepath.Join(f.dir, "worker.yaml")
-	if err := os.WriteFile(config, []byte("safety:\n  max_pages: "+strconv.Itoa(safety)+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	f := newFleet(t, setup{hosts: 12, pages: 20, safety: []string{"--max-pages", strconv.Itoa(safety), "--max-concurrent", "0", "--max-time", "0s"}})
 	for _, args := range [][]string{
 		{"plan", "set", "large", "--max-pages", "10000"},
 		{"plan", "set", "small", "--max-pages", strconv.Itoa(plan)},
@@ -72,7 +66,7 @@ func TestLimits(t *testing.T) {
 		f.run(append([]string{"admin"}, args...)...)
 	}
 	for range 3 {
-		f.start("--config", config)
+		f.start()
 	}
 	f.awaitWorkers(3)
 	seeds := slices.Collect(slices.Chunk(f.lab.Seeds(), 4))
@@ -96,7 +90,7 @@ func TestLimits(t *testing.T) {
 				next = time.Now().Add(lease)
 				victim, _ := f.victim()
 				f.kill(victim)
-				f.start("--config", config)
+				f.start()
 				kills++
 			}
 		})

@@ -17,7 +17,7 @@ const notRun = 7
 // back expire, which takes little time here.
 func TestOperate(t *testing.T) {
 	t.Parallel()
-	runGuide(t, operateGuide, []string{"HEADWAY_FLEET_LEASE=" + lease.String()}, "8780", "9464", "9465", "9466", "8788")
+	runGuide(t, operateGuide, []string{"--lease", lease.String()}, "8780", "9464", "9465", "9466", "8788")
 }
 
 // TestOperateNames checks the names in the operator's guide that are not run.

@@ -28,9 +28,9 @@ func TestServiceTenants(t *testing.T) {
 	if full {
 		size = manyJobs{jobs: 10_000, places: 100, hosts: 200, pages: 3, pace: pace, rounds: 15}
 	}
-	f := newFleet(t, setup{hosts: size.hosts + 2*size.rounds, pages: 3})
+	f := newFleet(t, setup{hosts: size.hosts + 2*size.rounds, pages: 3, safety: []string{"--max-pages", "0", "--max-concurrent", fmt.Sprint(size.places), "--max-time", "0s"}})
 	s := f.service()
-	f.start("--max-running", fmt.Sprint(size.places))
+	f.start()
 	f.awaitWorkers(1)
 	seeds := f.lab.Seeds()
 	many, one := seeds[:size.hosts], seeds[size.hosts:]

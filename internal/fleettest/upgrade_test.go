@@ -77,6 +77,7 @@ func TestUpgrade(t *testing.T) {
 	if full {
 		web = setup{hosts: 500, pages: 40}
 	}
+	web.older = true
 	f := newFleet(t, web)
 	heard := newInbox(t)
 
@@ -100,6 +101,8 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("the tables went from format %d to %d", was, now)
 	}
 	f.refuses(old)
+	f.unset()
+	f.setSafety()
 	successor, at := f.serve(heard)
 	api := f.client(at, nil, tenant)
 	for range workers {
@@ -131,6 +134,18 @@ func TestUpgrade(t *testing.T) {
 	}
 	f.leave(successor)
 	f.leaveAll()
+}
+
+// unset checks that no worker of the new version starts before the operator has chosen safety
+// limits, and what the worker suggests.
+func (f *fleet) unset() {
+	f.Helper()
+	w := f.spawn("worker", "--contact", "you@example.com", "--lease", lease.String(), "--max-running", "7")
+	<-w.exited
+	if code := w.cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(w.errs.String(), "headway admin safety set --max-pages 0 --max-time 0s --max-concurrent 7 --lease 5s") {
+		f.Errorf("started without safety limits: exit code %d\n%s", code, w.errs)
+	}
+	f.Log(w.errs.String())
 }
 
 // refuses checks that a program reports that the tables are too new for it, as in the

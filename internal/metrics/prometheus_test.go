@@ -103,6 +103,9 @@ func (s *scene) start(cmd *exec.Cmd) {
 func (s *scene) startWorker() (address string) {
 	s.Helper()
 	port := s.lab.Addr().(*net.TCPAddr).Port
+	if out, err := s.headway("admin", "safety", "set", "--lease", "6s", "--max-pages", "0", "--max-concurrent", "0", "--max-time", "0s").CombinedOutput(); err != nil {
+		s.Fatalf("%v: %s", err, out)
+	}
 	s.worker = s.headway("worker", "--listen", "127.0.0.1:0", "--log", "json", "--traces", s.collect(), "--lease", "6s", "--workers", "64", "--allow-private", fmt.Sprintf("127.0.0.0/8:%d", port))
 	return s.says(s.worker, "metrics at http://")[0]
 }

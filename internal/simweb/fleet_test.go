@@ -41,6 +41,9 @@ func (f *fleet) play(st step) error {
 	l, show, drain, done := &life{}, &gauge.Gauge{}, make(chan struct{}), make(chan error, 1)
 	w := f.world.worker(gated{client, f.world}, st.workers, f.jobs...)
 	w.Store, w.Drain, w.Gauge, w.Trace = f.board, drain, show, f.world.watch(l)
+	if _, err := f.board.SetFleetSettings(context.Background(), f.world.begin, "test", 1, store.FleetSettings{Lease: store.DefaultTerms.TakeOver}); err != nil {
+		return err
+	}
 	go func() { done <- headway.Work(context.Background(), w, headway.Fleet{Open: f.open}) }()
 	if err := f.submit(); err != nil {
 		return err

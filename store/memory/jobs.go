@@ -25,9 +25,9 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	defer s.mu.Unlock()
 	s.lastJob++
 	j.ID, j.Spec, j.Layers, j.CreatedAt = s.lastJob, slices.Clone(j.Spec), slices.Clone(j.Layers), store.Stored(j.CreatedAt)
-	j.StartedAt, j.EndedAt = time.Time{}, time.Time{}
+	j.StartedAt, j.EndedAt, j.Settings, j.Ran = time.Time{}, time.Time{}, 0, 0
 	if j.State == job.Running {
-		j.StartedAt = j.CreatedAt
+		j.StartedAt, j.Settings = j.CreatedAt, s.settings.newest().Version
 	}
 	s.jobs[j.ID] = &run{
 		Job: j, turn: s.queue.next(),
@@ -91,9 +91,13 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	if r.State != from {
 		return fmt.Errorf("job %d is %s, not %s: %w", id, r.State, from, store.ErrConflict)
 	}
+	r.Ran = r.RanFor(store.Stored(now))
 	r.State, r.Reason, r.EndedAt = to, reason, time.Time{}
 	if to == job.Queued {
-		r.turn = s.queue.next()
+		r.turn, r.Settings = s.queue.next(), 0
+	}
+	if from == job.Queued && to == job.Running {
+		r.Settings = s.settings.newest().Version
 	}
 	if to == job.Running {
 		r.StartedAt = store.Stored(now)
@@ -120,6 +124,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 	}
 	c := s.count(r)
 	around := s.around(now, r)
+	around.Safety = s.settings.newest().Safety
 	if err := around.Extend(&r.Job, c, maxPages); err != nil {
 		return fmt.Errorf("extend job %d: %w", id, err)
 	}

@@ -41,6 +41,7 @@ type Store struct {
 	optOuts      optOuts
 	owned        owned
 	suspects     suspects
+	settings     settings
 
 	messages    []*message // by age
 	lastMessage store.MessageID
@@ -100,6 +101,7 @@ func Open(c Config) *Store {
 		queue: queue{served: map[string]int64{}}, tenants: tenants{map[string]store.Plan{}, map[string]store.Tenant{}, map[month]store.Usage{}},
 		rates: store.Timeline{}, optOuts: optOuts{names: map[string]store.OptOut{}}, owned: owned{map[string]map[string]store.OwnedHost{}, map[string]time.Time{}},
 		suspects: suspects{map[suspectKey]*suspect{}, map[store.Slot]time.Time{}},
+		settings: newSettings(),
 	}
 	if s.key = c.Key; s.key == (weburl.Key{}) {
 		// crypto/rand never returns an error: it crashes the process instead.

@@ -25,15 +25,18 @@ func (q *queue) next() int64 {
 }
 
 // Admit implements [store.Queue].
-func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
+func (s *Store) Admit(ctx context.Context, now time.Time) ([]store.Job, error) {
 	if err := s.begin(ctx, "admit"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	s.resettle()
+	safety := s.settings.newest().Safety
 	var list []store.Job
 	for r := s.nextQueued(safety); r != nil; r = s.nextQueued(safety) {
 		around := s.around(now, r)
 		around.Safety = safety
+		r.Settings = s.settings.newest().Version
 		over := around.Admit(&r.Job)
 		r.State, r.Reason, r.StartedAt, r.EndedAt = job.Running, "", store.Stored(now), time.Time{}
 		s.queue.served[r.Tenant] = s.queue.next()
@@ -74,7 +77,7 @@ func (s *Store) nextQueued(safety limit.Limits) *run {
 	if full(safety, taken) {
 		return nil
 	}
-	open := !full(safety, taken+store.Kept(safety.ConcurrentCrawls))
+	open := !full(safety, taken+safety.ConcurrentCrawls/store.KeptPart)
 	first := s.firstQueued()
 	maps.DeleteFunc(first, func(tenant string, _ *run) bool {
 		return full(s.planOf(tenant).Limits, busy[tenant]) || busy[tenant] > 0 && !open

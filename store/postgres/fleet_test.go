@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headway/job"
-	"headway/limit"
 	"headway/store"
 	"headway/visit"
 )
@@ -47,7 +46,7 @@ func TestAwait(t *testing.T) {
 			return err
 		}, store.NewJobs},
 		{"admitted", func(ctx context.Context) error {
-			list, err := other.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})
+			list, err := other.Admit(ctx, now)
 			if len(list) != 1 {
 				err = errors.Join(err, fmt.Errorf("admitted %v", list))
 			}
@@ -166,7 +165,8 @@ func TestIdleFleet(t *testing.T) {
 		{"renew", store.DefaultTerms.Renew, func() error { return s.Renew(ctx, w) }},
 		{"acquire", store.DefaultTerms.Renew, func() error { return second(s.Acquire(ctx, now, w, 10)) }},
 		{"arrivals", store.PollEvery, func() error { return second(s.Arrivals(ctx, w, 10)) }},
-		{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})) }},
+		{"admit", store.PollEvery, func() error { return second(s.Admit(ctx, now)) }},
+		{"settings", store.PollEvery, func() error { return second(s.FleetSettings(ctx)) }},
 		{"active jobs", store.PollEvery, func() error { return second(s.ActiveJobs(ctx)) }},
 		{"messages", store.PollEvery, func() error { return second(s.Messages(ctx, now, w)) }},
 		{"is a job idle", store.PollEvery, func() error { return second(s.Idle(ctx, busy)) }},

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 	"headway/visit"
 )
@@ -37,7 +38,7 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 		started = orNull(j.CreatedAt)
 	}
 	var id int32
-	c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, layers, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, $9, "+turnOf(j.State)+") returning id",
+	c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, layers, settings, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, $9, "+settingsOf(j.State)+", "+turnOf(j.State)+") returning id",
 		clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started, notNone(j.Layers)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 	if err := c.send(ctx); err != nil {
 		return 0, err
@@ -49,6 +50,15 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 		return job.ID(id), nil // its size limit is known when it is admitted
 	}
 	return job.ID(id), c.giveTables(ctx, id, j.MaxPages)
+}
+
+// settingsOf is the SQL expression for the settings of a job that enters a state without
+// being admitted: the newest, so that later changes apply to it.
+func settingsOf(s job.State) string {
+	if s == job.Running {
+		return "(select coalesce(max(version), 0) from fleet_settings)"
+	}
+	return "0"
 }
 
 // number is the stored number of a job; 0 for one that cannot exist.
@@ -95,9 +105,13 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	if err := job.Check(from, to); err != nil {
 		return err
 	}
-	var started, ended *int64
+	var began, ended *int64
+	var started string
 	if to == job.Running {
-		started = orNull(now)
+		began = orNull(now)
+	}
+	if from == job.Queued && to == job.Running {
+		started = ", settings = " + settingsOf(to)
 	}
 	if to.Ended() {
 		ended = orNull(now)
@@ -107,7 +121,7 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 		if to == job.Cancelled {
 			c.lockJob(number(id)) // commits see all of it or none
 		}
-		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6, changed_at = $7, turn = "+turnOf(to)+" where id = $1 and state = $2", number(id), from, to, clean(reason), started, ended, milli(now)).
+		c.queue("update job set state = $3, reason = $4, started_at = coalesce($5, started_at), ended_at = $6, changed_at = $7, turn = "+turnOf(to)+started+" where id = $1 and state = $2", number(id), from, to, clean(reason), began, ended, milli(now)).
 			Exec(func(tag pgconn.CommandTag) error {
 				n = tag.RowsAffected()
 				return nil
@@ -186,10 +200,18 @@ func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPage
 	}
 	j, around := &list[0], map[string]store.Surroundings{}
 	c.queue(aroundTenants, []string{j.Tenant}, store.MonthOf(now)).Query(scanAround(around))
+	var newest store.SettingsVersion
+	c.queue(newestSettings).Query(scanSettings(func(v store.SettingsVersion) { newest = v }))
 	if err := c.send(ctx); err != nil {
 		return err
 	}
 	s := around[j.Tenant]
+	s.Safety = newest.Safety
+	for i := range j.Layers {
+		if l := &j.Layers[i]; newest.Version == 0 && l.Level == limit.Safety {
+			s.Safety = l.Limits // of its admission, before the fleet had settings
+		}
+	}
 	counts, err := c.had(ctx, id, &s)
 	if err != nil {
 		return err
@@ -198,12 +220,7 @@ func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPage
 		return err
 	}
 	c.exec("update job set max_pages = $2, layers = $3, changed_at = $4 where id = $1", id, j.MaxPages, notNone(j.Layers), milli(now))
-	if j.MaxPages == 0 {
-		c.exec("delete from account where job = $1", id)
-		c.exec("delete from token where job = $1", id)
-	} else {
-		c.exec("update account set free = $2 where job = $1", id, j.MaxPages-counts.Pages()-counts.Tokens)
-	}
+	c.setFree(id, j.MaxPages, counts)
 	return nil
 }
 

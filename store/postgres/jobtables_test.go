@@ -8,6 +8,7 @@ import (
 	"headway/job"
 	"headway/limit"
 	"headway/store"
+	"headway/store/storetest"
 )
 
 // TestJobTables creates tables for a job when it is admitted, if it may become large then:
@@ -37,11 +38,13 @@ func TestJobTables(t *testing.T) {
 	if n := tables(); n > 0 {
 		t.Errorf("%d sets of tables for queued jobs", n)
 	}
-	list, err := s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 2, Pages: 50})
+	storetest.SetSafety(t, s, limit.Limits{ConcurrentCrawls: 2, Pages: 50})
+	list, err := s.Admit(ctx, now)
 	if err != nil || len(list) != 2 || tables() > 0 {
 		t.Errorf("%d jobs of at most 50 pages, %d sets of tables, %v", len(list), tables(), err)
 	}
-	list, err = s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 5})
+	storetest.SetSafety(t, s, limit.Limits{ConcurrentCrawls: 5})
+	list, err = s.Admit(ctx, now)
 	if err != nil || len(list) != 3 || tables() != 3 {
 		t.Errorf("%d jobs without a limit, %d sets of tables, %v", len(list), tables(), err)
 	}
@@ -78,7 +81,8 @@ func TestTablesAreCreatedOutsideTheQueue(t *testing.T) {
 		_, err := s.CreateJob(ctx, store.Job{Tenant: "acme", Name: "x", State: job.Queued, CreatedAt: now})
 		fatal(t, err)
 	}
-	list, err := s.Admit(ctx, now, limit.Limits{})
+	storetest.SetSafety(t, s, limit.Limits{})
+	list, err := s.Admit(ctx, now)
 	if err != nil || len(list) != 2 || made != 2 {
 		t.Errorf("%d jobs got places, %d sets of tables were made, %v", len(list), made, err)
 	}

@@ -32,6 +32,7 @@ func (s *Store) migrate(ctx context.Context, config *pgx.ConnConfig) error {
 	if err != nil {
 		return err
 	}
+	s.format = want
 	has, err := s.version(ctx)
 	switch {
 	case err != nil:

@@ -88,7 +88,7 @@ func TestOpenBehind(t *testing.T) {
 	for _, tc := range []struct {
 		knows int64
 		want  error
-	}{{11, nil}, {10, store.ErrNewer}} {
+	}{{21, nil}, {20, store.ErrNewer}} {
 		if err := s.admit(ctx, has, tc.knows); !errors.Is(err, tc.want) {
 			t.Errorf("a program that knows %d: %v, want %v", tc.knows, err, tc.want)
 		}

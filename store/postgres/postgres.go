@@ -83,6 +83,7 @@ type Store struct {
 	key      weburl.Key
 	parts    int
 	shard    int16 // of counts changed without a worker
+	format   int64 // that this program knows
 	notifier *notifier
 	pulse    pulse
 

@@ -14,12 +14,17 @@ import (
 	"headway/store"
 )
 
-// pickQueued selects jobs for the free places: of the fleet, which has $1, and of the plans
-// of tenants; $3 of the fleet's places are kept for the first job of tenants that have none.
-// It steps from tenant to tenant and reads no more of a queue than could be admitted. In the
-// first round tenants are ordered by how long they have waited, and then in the same order.
-const pickQueued = `with recursive busy as materialized (select j.tenant, count(*) as n from job j where ` + active + ` group by j.tenant),
-	place as (select greatest($1 - coalesce(sum(busy.n), 0), 0)::bigint as n from busy),
+// pickQueued selects jobs for the free places, and before them jobs that were admitted under
+// other settings than the newest. The fleet has as many places as its settings say, none
+// without settings or while a worker of an older version is alive; so do the plans of
+// tenants. One in KeptPart of the fleet's places is kept for the first job of tenants that
+// have none. It steps from tenant to tenant and reads no more of a queue than could be
+// admitted. In the first round tenants are ordered by how long they have waited, and then in
+// the same order.
+var pickQueued = fmt.Sprintf(`with recursive newest as materialized (select version, coalesce((safety ->> 'max_concurrent_crawls')::bigint, 0) as places from fleet_settings order by version desc limit 1),
+	busy as materialized (select j.tenant, count(*) as n from job j where `+active+` group by j.tenant),
+	allowed as materialized (select case places when 0 then %[1]d else places end as n, places / %[2]d as kept from newest where not exists (select from worker w, format f where w.format < f.oldest)),
+	place as (select greatest(coalesce((select n from allowed), 0) - coalesce(sum(busy.n), 0), 0)::bigint as n from busy),
 	t as ((select j.tenant from job j where j.state = 'queued' order by j.tenant limit 1)
 		union all select (select j.tenant from job j where j.state = 'queued' and j.tenant > t.tenant order by j.tenant limit 1) from t where t.tenant is not null),
 	q as (select t.tenant, j.id, busy.n is null as newcomer, row_number() over w as round, greatest(first_value(j.turn) over w, coalesce((select s.turn from served s where s.tenant = t.tenant), 0)) as since
@@ -28,24 +33,17 @@ const pickQueued = `with recursive busy as materialized (select j.tenant, count(
 				limit greatest(least((select n from place), (p.limits ->> 'max_concurrent_crawls')::bigint - coalesce(busy.n, 0)), 0)) as j
 		window w as (partition by t.tenant order by j.turn)),
 	line as (select id, tenant, newcomer and round = 1 as first, row_number() over (order by round, since) as nth from q)
-	select id, tenant from line where first or nth <= (select n - $3 from place) order by nth limit (select least(n, $2) from place)`
-
-// pickArgs are the arguments of pickQueued.
-func pickArgs(safety limit.Limits) []any {
-	if safety.ConcurrentCrawls == 0 {
-		return []any{math.MaxInt32, maxAdmit, 0}
-	}
-	n := max(safety.ConcurrentCrawls, 0)
-	return []any{n, maxAdmit, store.Kept(n)}
-}
+	(select id, tenant, false as stale, nth from line where first or nth <= (select n - coalesce((select kept from allowed), 0) from place) order by nth limit (select least(n, %[3]d) from place))
+	union all (select j.id, j.tenant, true, j.id from job j where `+active+` and j.settings <> (select version from newest) order by j.id limit %[3]d)
+	order by 3 desc, 4`, math.MaxInt32, store.KeptPart, maxAdmit)
 
 // Admit implements [store.Queue]. One caller at a time counts and fills places; the others
 // wait. Usually there is nothing to do, which is checked without a lock. So is which job
 // needs its own tables; these are created before, because that takes a while.
-func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) ([]store.Job, error) {
+func (s *Store) Admit(ctx context.Context, now time.Time) ([]store.Job, error) {
 	var list []store.Job
 	for more := true; more; {
-		some, again, err := s.fill(ctx, now, safety)
+		some, again, err := s.fill(ctx, now)
 		if err != nil {
 			return list, fmt.Errorf("admit jobs: %w", wrap(err))
 		}
@@ -54,22 +52,35 @@ func (s *Store) Admit(ctx context.Context, now time.Time, safety limit.Limits) (
 	return list, nil
 }
 
-// fill fills places once.
-func (s *Store) fill(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
+// fill fills places once, after it has given running jobs the newest settings.
+func (s *Store) fill(ctx context.Context, now time.Time) (list []store.Job, more bool, err error) {
 	var next []picked
-	r, err := s.pool.Query(ctx, pickQueued, pickArgs(safety)...)
+	r, err := s.pool.Query(ctx, pickQueued)
 	if err == nil {
 		err = scanPicked(&next)(r)
 	}
 	if err != nil || len(next) == 0 {
 		return nil, false, err
 	}
-	err = s.change(ctx, func(ctx context.Context, c *change) error { return c.makeTables(ctx, now, safety, next) })
+	if next[0].stale {
+		var ids []int32
+		for _, p := range next {
+			if p.stale {
+				ids = append(ids, p.id)
+			}
+		}
+		err := s.change(ctx, func(ctx context.Context, c *change) error { return c.resettle(ctx, now, ids) })
+		if err == nil {
+			s.notifier.notify(store.NewJobs, everybody)
+		}
+		return nil, true, err
+	}
+	err = s.change(ctx, func(ctx context.Context, c *change) error { return c.makeTables(ctx, now, next) })
 	if err != nil {
 		return nil, false, err
 	}
 	err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
-		list, more, err = c.admit(ctx, now, safety)
+		list, more, err = c.admit(ctx, now)
 		return err
 	})
 	if err == nil {
@@ -85,12 +96,14 @@ const maxAdmit = 100
 type picked struct {
 	id     int32
 	tenant string
+	stale  bool // it was admitted, under other settings
 }
 
 // scanPicked reads the result of pickQueued.
 func scanPicked(list *[]picked) func(pgx.Rows) error {
 	var p picked
-	return rows([]any{&p.id, &p.tenant}, func() error {
+	var nth int64
+	return rows([]any{&p.id, &p.tenant, &p.stale, &nth}, func() error {
 		*list = append(*list, p)
 		return nil
 	})
@@ -118,7 +131,7 @@ func (j *candidate) limited() (with candidate, over bool) {
 }
 
 // candidates reads jobs that are still queued, in the order of the list.
-func (c *change) candidates(ctx context.Context, now time.Time, safety limit.Limits, next []picked) ([]candidate, error) {
+func (c *change) candidates(ctx context.Context, now time.Time, next []picked) ([]candidate, error) {
 	ids, tenants := make([]int32, len(next)), make([]string, len(next))
 	for i, p := range next {
 		ids[i], tenants[i] = p.id, p.tenant
@@ -134,6 +147,8 @@ func (c *change) candidates(ctx context.Context, now time.Time, safety limit.Lim
 		return nil
 	}))
 	c.queue(aroundTenants, tenants, store.MonthOf(now)).Query(scanAround(around))
+	var newest store.SettingsVersion
+	c.queue(newestSettings).Query(scanSettings(func(v store.SettingsVersion) { newest = v }))
 	if err := c.send(ctx); err != nil {
 		return nil, err
 	}
@@ -142,15 +157,15 @@ func (c *change) candidates(ctx context.Context, now time.Time, safety limit.Lim
 	for i := range jobs {
 		id := int32(jobs[i].ID)
 		list[i] = candidate{jobs[i], around[jobs[i].Tenant], tables[id], filled[id]}
-		list[i].around.Safety = safety
+		list[i].around.Safety, list[i].Settings = newest.Safety, newest.Version
 	}
 	return list, nil
 }
 
 // makeTables creates the tables of the first of the next jobs that needs its own. The others
 // wait for another round, because each takes a while.
-func (c *change) makeTables(ctx context.Context, now time.Time, safety limit.Limits, next []picked) error {
-	list, err := c.candidates(ctx, now, safety, next)
+func (c *change) makeTables(ctx context.Context, now time.Time, next []picked) error {
+	list, err := c.candidates(ctx, now, next)
 	if err != nil {
 		return err
 	}
@@ -173,17 +188,20 @@ func (c *change) makeTables(ctx context.Context, now time.Time, safety limit.Lim
 
 // admit fills places. There may be more to do if a job was rejected and its place is still
 // free, if one has no tables yet, or if there were many.
-func (c *change) admit(ctx context.Context, now time.Time, safety limit.Limits) (list []store.Job, more bool, err error) {
+func (c *change) admit(ctx context.Context, now time.Time) (list []store.Job, more bool, err error) {
 	var next []picked
 	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
-	c.queue(pickQueued, pickArgs(safety)...).Query(scanPicked(&next))
+	c.queue(pickQueued).Query(scanPicked(&next))
 	if err := c.send(ctx); err != nil || len(next) == 0 {
 		return nil, false, err
+	}
+	if next[0].stale {
+		return nil, true, nil // the settings have changed just now
 	}
 	for _, p := range slices.SortedFunc(slices.Values(next), func(a, b picked) int { return int(a.id - b.id) }) {
 		c.lockJob(p.id) // prevents commits, extension and cancelling meanwhile
 	}
-	jobs, err := c.candidates(ctx, now, safety, next)
+	jobs, err := c.candidates(ctx, now, next)
 	if err != nil {
 		return nil, false, err
 	}
@@ -223,10 +241,10 @@ func (c *change) place(ctx context.Context, now time.Time, j *store.Job, s *stor
 		j.State, j.Reason, j.EndedAt = job.Partial, string(over.Limit), store.Stored(now)
 		c.queueNote(store.StopOf(j.ID, now, over))
 	case j.MaxPages > 0:
-		c.exec("insert into account (job, free) values ($1, $2) on conflict (job) do update set free = excluded.free", j.ID, max(j.MaxPages-counts.Pages()-counts.Tokens, 0))
+		c.exec("insert into account (job, free) values ($1, $2) on conflict (job) do update set free = excluded.free", j.ID, j.MaxPages-counts.Pages()-counts.Tokens)
 	}
-	c.exec("update job set state = $2, reason = $3, max_pages = $4, layers = $5, started_at = $6, ended_at = $7, turn = 0 where id = $1",
-		j.ID, j.State, j.Reason, j.MaxPages, notNone(j.Layers), milli(now), orNull(j.EndedAt))
+	c.exec("update job set state = $2, reason = $3, max_pages = $4, layers = $5, started_at = $6, ended_at = $7, settings = $8, turn = 0 where id = $1",
+		j.ID, j.State, j.Reason, j.MaxPages, notNone(j.Layers), milli(now), orNull(j.EndedAt), j.Settings)
 	return over == nil, nil
 }
 
@@ -290,19 +308,19 @@ func (s *Store) SetPace(ctx context.Context, now time.Time, id job.ID, pace time
 }
 
 // jobFacts are the columns of a job without its spec and layers, as scanJobs reads them.
-const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0), j.pace`
+const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0), j.pace, j.settings, j.ran`
 
 // scanJobs reads jobs into a list.
 func scanJobs(list *[]store.Job, more ...func(j *store.Job) any) func(pgx.Rows) error {
 	var j store.Job
-	var created, started, ended, pace int64
-	targets := []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &created, &started, &ended, &pace}
+	var created, started, ended, pace, ran int64
+	targets := []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &created, &started, &ended, &pace, &j.Settings, &ran}
 	for _, m := range more {
 		targets = append(targets, m(&j))
 	}
 	return rows(targets, func() error {
 		j.CreatedAt, j.StartedAt, j.EndedAt = instant(created), instant(started), instant(ended)
-		j.Pace = time.Duration(pace) * time.Millisecond
+		j.Pace, j.Ran = time.Duration(pace)*time.Millisecond, time.Duration(ran)*time.Millisecond
 		*list = append(*list, j)
 		j.Spec, j.Layers = nil, nil
 		return nil

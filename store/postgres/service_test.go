@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headway/job"
-	"headway/limit"
 	"headway/store"
 )
 
@@ -80,7 +79,7 @@ func TestEventsOfJob(t *testing.T) {
 	fatal(t, err)
 	_, err = s.CreateJob(ctx, store.Job{Tenant: "other", State: job.Queued, CreatedAt: now})
 	fatal(t, err)
-	_, err = s.Admit(ctx, now, limit.Limits{ConcurrentCrawls: 1})
+	_, err = s.Admit(ctx, now)
 	fatal(t, err)
 	for _, step := range []struct{ from, to job.State }{{job.Running, job.Paused}, {job.Paused, job.Running}, {job.Running, job.Partial}} {
 		fatal(t, s.SetState(ctx, now, id, step.from, step.to, "max_pages"))

@@ -16,8 +16,8 @@ import (
 func (s *Store) Join(ctx context.Context, now time.Time, name string) (store.WorkerID, error) {
 	var id store.WorkerID
 	err := s.change(ctx, func(_ context.Context, c *change) error {
-		c.queue("with w as (insert into worker (name, joined_at) values ($1, $2) returning id) insert into progress (worker) select id from w returning worker",
-			clean(name), milli(now)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+		c.queue("with w as (insert into worker (name, joined_at, lease, format) values ($1, $2, $3, $4) returning id) insert into progress (worker) select id from w returning worker",
+			clean(name), milli(now), s.terms.TakeOver.Milliseconds(), s.format).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		return nil
 	})
 	if err == nil {
@@ -190,17 +190,17 @@ func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
 // workersAndFree lists the workers and counts the free slots.
 func (s *Store) workersAndFree(ctx context.Context) (list []store.Worker, free int, err error) {
 	r, err := s.pool.Query(ctx, `with held as materialized (select owner, count(*) as n from slot group by owner)
-		select w.id, w.name, w.joined_at, w.heartbeat, coalesce(h.n, 0) from worker w left join held h on h.owner = w.id
-		union all select 0, '', 0, 0, h.n from held h where h.owner = 0 order by 1`)
+		select w.id, w.name, w.joined_at, w.heartbeat, coalesce(h.n, 0), w.lease from worker w left join held h on h.owner = w.id
+		union all select 0, '', 0, 0, h.n, 0 from held h where h.owner = 0 order by 1`)
 	if err == nil {
 		var w store.Worker
-		var joined int64
-		_, err = pgx.ForEachRow(r, []any{&w.ID, &w.Name, &joined, &w.Heartbeat, &w.Slots}, func() error {
+		var joined, lease int64
+		_, err = pgx.ForEachRow(r, []any{&w.ID, &w.Name, &joined, &w.Heartbeat, &w.Slots, &lease}, func() error {
 			if w.ID == 0 {
 				free = w.Slots
 				return nil
 			}
-			w.JoinedAt = instant(joined)
+			w.JoinedAt, w.Lease = instant(joined), time.Duration(lease)*time.Millisecond
 			list = append(list, w)
 			return nil
 		})

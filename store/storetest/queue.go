@@ -45,18 +45,17 @@ func (w *queueWorld) submit(tenant, name string) job.ID {
 	return id
 }
 
-// places is a layer that allows most crawls at once; 0 allows none.
-func places(most int) limit.Limits {
-	if most == 0 {
-		most = -1
-	}
-	return limit.Limits{ConcurrentCrawls: int64(most)}
+// places sets how many crawls the fleet allows at once.
+func (w *queueWorld) places(most int) {
+	w.t.Helper()
+	SetSafety(w.t, w.q, limit.Limits{ConcurrentCrawls: int64(most)})
 }
 
 // admit returns the names of the jobs that were admitted.
 func (w *queueWorld) admit(most int) (names []string) {
 	w.t.Helper()
-	list, err := w.q.Admit(w.ctx, w.now, places(most))
+	w.places(most)
+	list, err := w.q.Admit(w.ctx, w.now)
 	w.check(err)
 	for _, j := range list {
 		if j.State != job.Running || !j.StartedAt.Equal(w.now) || j.Spec != nil || j.Layers != nil {
@@ -154,9 +153,6 @@ func testQueue(t *testing.T, open Open) {
 			t.Errorf("active: %+v", list)
 		}
 		w.set(first, job.Draining, job.Partial)
-		if got := w.admit(0); len(got) != 0 {
-			t.Errorf("no place at all: %v", got)
-		}
 		w.now = w.now.Add(store.MinSpan)
 		if got := w.admit(1); !slices.Equal(got, []string{"a2"}) {
 			t.Errorf("after its end: %v", got)
@@ -203,11 +199,7 @@ func testQueue(t *testing.T, open Open) {
 // get the rest at once, one each, and the first continues when enough are free again.
 func testQueueKept(t *testing.T, open Open) {
 	w := newQueueWorld(t, open, t.TempDir(), nil)
-	const most = 20
-	kept := int(store.Kept(most))
-	if kept != 2 || store.Kept(9) != 0 {
-		t.Fatalf("%d of %d are kept, %d of 9", kept, most, store.Kept(9))
-	}
+	const most, kept = 20, 2
 	for i := range 2 * most {
 		w.submit("a", fmt.Sprint("a", i))
 	}
@@ -261,6 +253,7 @@ func testQueueHistory(t *testing.T, open Open) {
 		stop := &stopper{}
 		w := newQueueWorld(t, open, filepath.Join(dir, fmt.Sprint(n)), stop.fault)
 		m := &queueModel{queueWorld: w, most: rapid.IntRange(1, 3).Draw(r, "most"), queued: map[string][]job.ID{}, overdue: map[string]map[string]bool{}}
+		w.places(m.most)
 		r.Repeat(map[string]func(*rapid.T){
 			"submit": func(r *rapid.T) {
 				tenant := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(r, "tenant")
@@ -268,7 +261,7 @@ func testQueueHistory(t *testing.T, open Open) {
 			},
 			"admit": func(r *rapid.T) {
 				stop.armed, stop.left = true, rapid.IntRange(0, 12).Draw(r, "stop")
-				list, err := w.q.Admit(w.ctx, w.now, places(m.most))
+				list, err := w.q.Admit(w.ctx, w.now)
 				stop.armed = false
 				if err != nil && !errors.Is(err, errStop) {
 					r.Fatal(err)
@@ -345,6 +338,7 @@ func testQueueCallers(t *testing.T, open Open) {
 		}
 		return nil
 	})
+	w.places(most)
 	for range jobs {
 		for i := range tenants {
 			w.submit(fmt.Sprint("tenant", i), "")
@@ -370,7 +364,7 @@ func testQueueCallers(t *testing.T, open Open) {
 			if tries > 100_000 {
 				return errors.New("no end of it")
 			}
-			list, err := w.q.Admit(w.ctx, w.now, places(most))
+			list, err := w.q.Admit(w.ctx, w.now)
 			if err != nil && !errors.Is(err, errStop) {
 				return err
 			}

@@ -45,6 +45,7 @@ func Run(t *testing.T, open Open) {
 		{"Jobs", testJobs},
 		{"JobLists", testJobLists},
 		{"Queue", testQueue},
+		{"Settings", testSettings},
 		{"Tenants", testTenants},
 		{"Mail", testMail},
 		{"Suspects", testSuspects},

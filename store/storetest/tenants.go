@@ -51,7 +51,8 @@ func (w *tenantWorld) ask(tenant string, pages int64) job.ID {
 // admit admits all jobs under a safety layer, and returns one of them.
 func (w *tenantWorld) admit(safety limit.Limits, id job.ID) store.Job {
 	w.t.Helper()
-	_, err := w.q.Admit(w.ctx, w.now, safety)
+	SetSafety(w.t, w.q, safety)
+	_, err := w.q.Admit(w.ctx, w.now)
 	w.check(err)
 	return w.read(id)
 }
@@ -366,13 +367,14 @@ func testPlanHistory(t *testing.T, open Open) {
 		stop := &stopper{}
 		w := newTenantWorld(t, open, filepath.Join(dir, fmt.Sprint(n)), stop.fault)
 		most := rapid.IntRange(1, 4).Draw(r, "most")
+		w.places(most)
 		plans := map[string]int{"a": 1, "b": 2, "c": 1 << 30}
 		w.plan(store.Plan{Name: "a", Limits: limit.Limits{ConcurrentCrawls: 1}})
 		w.plan(store.Plan{Name: "b", Limits: limit.Limits{ConcurrentCrawls: 2}})
 		queued := map[string][]job.ID{}
 		running := map[string][]job.ID{}
 		admit := func(r *rapid.T) {
-			list, err := w.q.Admit(w.ctx, w.now, places(most))
+			list, err := w.q.Admit(w.ctx, w.now)
 			if err != nil && !errors.Is(err, errStop) {
 				r.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ func printPlans(w io.Writer, plans []store.Plan, wide bool) error {
 	tab := command.NewTable("~PLAN", "PAGES PER MONTH", "BYTES PER MONTH", "~PER CRAWL")
 	for i := range plans {
 		p := &plans[i]
-		tab.Add(command.OneLine(p.Name), orUnlimited(p.MonthPages, humanize.Count), orUnlimited(p.MonthBytes, humanize.Size), ofCrawl(p.Limits))
+		tab.Add(command.OneLine(p.Name), orUnlimited(p.MonthPages, humanize.Count), orUnlimited(p.MonthBytes, humanize.Size), p.Limits.String())
 	}
 	return tab.Print(w, wide)
 }
@@ -89,21 +88,9 @@ func orUnlimited(n int64, write func(int64) string) string {
 	return write(n)
 }
 
-// ofCrawl lists the limits of a plan.
-func ofCrawl(l limit.Limits) string {
-	var list []string
-	for _, c := range limit.Resolve(limit.Layer{Level: limit.Plan, Limits: l}).Ceilings() {
-		list = append(list, strings.TrimSuffix(c.String(), " (plan)"))
-	}
-	if len(list) == 0 {
-		return "no limit"
-	}
-	return strings.Join(list, ", ")
-}
-
 // planInWords is what a plan allows, for the log.
 func planInWords(p store.Plan) string {
-	return fmt.Sprintf("%s; in a month %d pages, %d bytes", ofCrawl(p.Limits), p.MonthPages, p.MonthBytes)
+	return fmt.Sprintf("%s; in a month %d pages, %d bytes", p.Limits.String(), p.MonthPages, p.MonthBytes)
 }
 
 func adminPlanSetCommand() *cobra.Command {

@@ -69,7 +69,7 @@ type serving struct {
 
 func (s *serving) run(cmd *cobra.Command) error {
 	ctx, flags, environ := cmd.Context(), cmd.Flags(), os.Environ()
-	set, _, err := config.Load(flags, environ)
+	set, origins, err := config.Load(flags, environ)
 	if err != nil {
 		return command.Usage(err, command.HintOf(err))
 	}
@@ -91,6 +91,9 @@ func (s *serving) run(cmd *cobra.Command) error {
 		}
 	}
 	if exports.Roots, err = export.TakeBundle(); err != nil {
+		return err
+	}
+	if _, err := readFleetSettings(ctx, set, origins); err != nil {
 		return err
 	}
 	st, err := openFleet(ctx, set, store.Terms{}, service.LogRequestIDs(log))

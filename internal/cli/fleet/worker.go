@@ -1,12 +1,11 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +19,7 @@ import (
 	"headway/internal/jobspec"
 	"headway/internal/metrics"
 	"headway/internal/traces"
+	"headway/limit"
 	"headway/scope"
 	"headway/store"
 )
@@ -34,6 +34,9 @@ every running job. Add or remove workers at any time: each host has one owner
 at a time, and its learned pace moves with it. Only PostgreSQL 15 or newer is
 needed.
 
+Safety limits, lease and commit gap are settings of the fleet, in its database
+(headway admin safety). A worker with other values does not start.
+
 The first SIGTERM or Ctrl-C shuts down gracefully: requests in flight finish,
 the hosts are handed over, and the worker exits with code 0. The second quits
 now.` + command.ExitHelp(command.ExitOK, command.ExitUsage, command.ExitFailed),
@@ -42,12 +45,12 @@ now.` + command.ExitHelp(command.ExitOK, command.ExitUsage, command.ExitFailed),
     --store "host=db1,db2 dbname=headway target_session_attrs=read-write"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, _, err := config.Load(cmd.Flags(), os.Environ())
+			settings, origins, err := config.Load(cmd.Flags(), os.Environ())
 			if err != nil {
 				return command.Usage(err, command.HintOf(err))
 			}
 			records, people, joined := newRecords(settings.Log.Format, cmd.ErrOrStderr())
-			w := &fleetWorker{Setup: crawl.NewSetup(settings, cmd.InOrStdin(), cmd.OutOrStdout(), people), flags: cmd.Flags(), records: records, joined: joined}
+			w := &fleetWorker{Setup: crawl.NewSetup(settings, cmd.InOrStdin(), cmd.OutOrStdout(), people), flags: cmd.Flags(), origins: origins, records: records, joined: joined}
 			return w.run(cmd.Context())
 		},
 	}
@@ -59,6 +62,7 @@ now.` + command.ExitHelp(command.ExitOK, command.ExitUsage, command.ExitFailed),
 type fleetWorker struct {
 	crawl.Setup
 	flags   *pflag.FlagSet
+	origins []config.Origin
 	records *slog.Logger
 	joined  func(store.WorkerID) // names the worker in the log
 }
@@ -72,7 +76,22 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		return err
 	}
 	w.Log = w.records
-	terms := termsOf(w.Settings.Fleet.Lease)
+	for {
+		err := w.work(ctx)
+		if !errors.Is(err, store.ErrSettingsChanged) {
+			return err
+		}
+	}
+}
+
+// work joins the fleet with its current settings, and works until it is stopped or the lease
+// or commit gap change.
+func (w *fleetWorker) work(ctx context.Context) error {
+	fleet, err := readFleetSettings(ctx, w.Settings, w.origins)
+	if err != nil {
+		return err
+	}
+	terms := store.TermsOf(fleet.Lease)
 	st, err := openFleet(ctx, w.Settings, terms, w.Log)
 	if err != nil {
 		return err
@@ -87,7 +106,7 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		Store: st, Fetcher: w.Client, Owned: w.Owns, Agent: w.Identity.Product, OptedOut: optedOut, Addresses: w.Addresses(), Terms: terms,
 		Bounds: headway.Bounds{
 			Workers: int(s.Workers), Slow: crawl.SlowLimit(s), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
-			Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: cmp.Or(s.Store.CommitGap, fleetCommitGap), Ungoverned: !s.Governor.Enabled,
+			Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: fleet.CommitGap, Ungoverned: !s.Governor.Enabled,
 		},
 		Overloaded: w.Overload.Overloaded, Lookups: func() guard.Layer { return w.Dialer.Stats().Lookups }, Log: w.Log, Joined: w.joined,
 	}
@@ -116,7 +135,10 @@ func (w *fleetWorker) run(ctx context.Context) error {
 	defer stop()
 	cfg.MemoryLimit = w.LimitMemory(work)
 	fmt.Fprintf(w.Err, "headway: worker started: schema %s, user agent %s\n", s.Fleet.Schema, w.Identity.UserAgent())
-	err = headway.Work(work, cfg, headway.Fleet{Open: w.open, Safety: s.FleetSafety()})
+	err = headway.Work(work, cfg, headway.Fleet{Open: w.open, Settings: fleet.FleetSettings})
+	if errors.Is(err, store.ErrSettingsChanged) {
+		return err
+	}
 	if err != nil && work.Err() == nil {
 		return command.Failed(err, "progress is saved; start the worker again")
 	}
@@ -128,15 +150,6 @@ func sendLast(ctx context.Context, t *traces.Tracer) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), besideFor)
 	defer cancel()
 	_ = t.Shutdown(last) // what is late is lost; a worker does not stay for it
-}
-
-// fleetCommitGap gathers pages of many hosts into one transaction.
-const fleetCommitGap = 100 * time.Millisecond
-
-// termsOf are the times of a lease: silent after half of it, gone after three
-// quarters, replaced at its end.
-func termsOf(lease time.Duration) store.Terms {
-	return store.Terms{Renew: lease / 6, Start: lease / 2, Cancel: lease * 22 / 30, TakeOver: lease}
 }
 
 // open turns a stored job into a crawl.
@@ -161,7 +174,7 @@ func (w *fleetWorker) open(j store.Job) (headway.Job, error) {
 	return headway.Job{
 		Name: j.Name, Seeds: from.URLs, Fallback: from.Fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
-		Limits: j.Limits(s.Layers()...), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
+		Limits: j.Limits(limit.Layer{Level: limit.Job, Limits: s.Limits}), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
 		DryRun: spec.DryRun, Content: s.ContentOptions(), Extract: s.Extract, Links: s.Links,
 	}, nil
 }

@@ -43,6 +43,7 @@ type Store interface {
 	store.Control
 	store.Endpoints
 	store.Schedules
+	store.Settings
 	store.OptOuts
 	store.OwnedHosts
 	ask.MessageStore
@@ -124,6 +125,7 @@ func New(c Config) *API {
 	a.registerContent()
 	a.registerScrape()
 	a.registerLimits()
+	a.registerSafety()
 	a.registerPlan()
 	a.registerEvents()
 	a.registerWebhooks()

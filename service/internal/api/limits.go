@@ -39,7 +39,7 @@ func (a *API) registerLimits() {
 	}, a.getUsage)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "simulate-limits", Method: http.MethodPost, Path: "/v1/limits/simulate", Tags: tags, Summary: "Simulate the limits a job would get and the layer that would set each",
-		Description: "Uses the same rules as for real jobs, with the remaining quota of this month and the safety settings of this server. Nothing is created.",
+		Description: "Uses the same rules as for real jobs, with the remaining quota of this month and the safety limits of the fleet. Nothing is created.",
 	}, a.simulateLimits, OperatorOnly, UnknownPlan, UnknownTenant)
 }
 

@@ -47,7 +47,11 @@ func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) 
 	if err != nil {
 		return nil, err
 	}
-	around.Safety = set.FleetSafety()
+	fleet, err := a.store.FleetSettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	around.Safety = fleet.Safety
 	l := answer.SimulateLimits(around, set.Limits)
 	return &struct{ Body SimulatedLimits }{SimulatedLimits{Tenant: tenant, Plan: plan, Ceilings: l.Ceilings, Errors: l.Errors}}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"headway/limit"
 	"headway/service/internal/webhook"
 	"headway/store"
+	"headway/store/storetest"
 	"headway/visit"
 	"headway/weburl"
 )
@@ -18,7 +19,8 @@ import (
 func (b *bench) record(id job.ID, pages, changed int) {
 	b.Helper()
 	ctx, now := b.Context(), time.Now()
-	_, err := b.store.Admit(ctx, now, limit.Limits{})
+	storetest.SetSafety(b.TB, b.store, limit.Limits{})
+	_, err := b.store.Admit(ctx, now)
 	fatal(b.TB, err)
 	var found []store.Found
 	visits := make([]visit.Visit, pages)

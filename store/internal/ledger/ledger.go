@@ -58,7 +58,7 @@ func New(t store.Terms, last store.WorkerID) *Ledger {
 // Join adds a worker.
 func (l *Ledger) Join(now time.Time, name string) store.WorkerID {
 	l.last++
-	l.workers[l.last] = &worker{Worker: store.Worker{ID: l.last, Name: name, JoinedAt: store.Stored(now)}, tokens: map[job.ID]int64{}}
+	l.workers[l.last] = &worker{Worker: store.Worker{ID: l.last, Name: name, JoinedAt: store.Stored(now), Lease: l.takeOver}, tokens: map[job.ID]int64{}}
 	return l.last
 }
 
@@ -230,7 +230,7 @@ func (l *Ledger) SetLimit(id job.ID, limit, pages int64) {
 	if limit == 0 {
 		l.CloseJob(id)
 	}
-	l.accounts[id] = &account{limited: limit > 0, left: max(0, limit-pages-l.Held(id)), ended: ended}
+	l.accounts[id] = &account{limited: limit > 0, left: limit - pages - l.Held(id), ended: ended}
 }
 
 // SetState records the new state of a job with an account. The account of a cancelled job
