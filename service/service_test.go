@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,6 +115,7 @@ func key(t testing.TB, st *postgres.Store, tenant string, scope store.Scope, cha
 	for _, c := range change {
 		c(&k)
 	}
+	knowTenant(t, st, tenant)
 	if err := st.CreateKey(t.Context(), time.Now(), k); err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +125,18 @@ func key(t testing.TB, st *postgres.Store, tenant string, scope store.Scope, cha
 		}
 	}
 	return made.Text
+}
+
+// knowTenant creates a tenant that does not exist yet.
+func knowTenant(t testing.TB, st *postgres.Store, tenant string) {
+	t.Helper()
+	list, err := st.Tenants(t.Context())
+	if err == nil && tenant != "" && !slices.ContainsFunc(list, func(is store.Tenant) bool { return is.Name == tenant }) {
+		err = st.SetTenant(t.Context(), store.Tenant{Name: tenant})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // answered is a response that was read.

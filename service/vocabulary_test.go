@@ -238,6 +238,21 @@ func TestRoundTrip(t *testing.T) {
 	same("/v1/schedules", func(read map[string]any) map[string]any { return read["job"].(map[string]any) }, map[string]any{"cron": "@daily", "job": sent})
 }
 
+// TestUnknownTenant refuses jobs and schedules with a key whose tenant does not exist: nothing
+// would limit or count them.
+func TestUnknownTenant(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "", store.ScopeWrite, func(k *store.APIKey) { k.Tenant = "nosuch" })
+	crawl := map[string]any{"seeds": []string{"https://example.com/"}}
+	for path, body := range map[string]any{"/v1/jobs": crawl, "/v1/schedules": map[string]any{"cron": "@daily", "job": crawl}} {
+		var p struct{ Code, Detail, Hint string }
+		s.ask("POST", path, k, body).read(t, http.StatusUnprocessableEntity, &p)
+		if p.Code != "unknown_tenant" || p.Detail != "tenant not found: nosuch" || p.Hint == "" {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+}
+
 // TestQuotaExhausted refuses a job of a tenant that has used up its quota, and says when it
 // renews.
 func TestQuotaExhausted(t *testing.T) {
@@ -253,10 +268,10 @@ func TestQuotaExhausted(t *testing.T) {
 	s.ask("POST", "/v1/jobs", k, crawl).read(t, http.StatusCreated, nil)
 	crawled(t, s, "acme", "https://shop.example")
 	a := s.ask("POST", "/v1/jobs", k, crawl)
-	var p struct{ Code, Hint string }
+	var p struct{ Code, Detail, Hint string }
 	a.read(t, http.StatusTooManyRequests, &p)
 	renews := store.MonthOf(time.Now()).End().Format(time.RFC3339)
-	if p.Code != "quota_exhausted" || !strings.HasPrefix(p.Hint, "it renews at "+renews) || a.header.Get("Retry-After") == "" {
+	if p.Code != "quota_exhausted" || p.Detail != "the monthly quota of the tenant is used up: 1 of 1 pages" || !strings.HasPrefix(p.Hint, "it renews at "+renews) || a.header.Get("Retry-After") == "" {
 		t.Errorf("%+v, %v", p, a.header)
 	}
 	dry := map[string]any{"seeds": []string{"https://example.com/"}, "dry_run": true}

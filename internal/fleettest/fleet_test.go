@@ -332,17 +332,33 @@ func (f *fleet) lost() (n int64) {
 // run runs a command and returns its output.
 func (f *fleet) run(args ...string) []byte {
 	f.Helper()
-	var ports []int
-	for _, s := range f.servers() {
-		ports = append(ports, s.Port)
-	}
-	cmd := f.command(ports, args...)
+	cmd := f.command(f.ports(), args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		f.Fatalf("%v: %v\n%s%s", args, err, &out, &errs)
 	}
 	return out.Bytes()
+}
+
+// ports are those of the database servers.
+func (f *fleet) ports() (list []int) {
+	for _, s := range f.servers() {
+		list = append(list, s.Port)
+	}
+	return list
+}
+
+// refused runs a command that must fail, and returns what it printed about that.
+func (f *fleet) refused(args ...string) string {
+	f.Helper()
+	cmd := f.command(f.ports(), args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Run(); err == nil {
+		f.Fatalf("%v was not refused", args)
+	}
+	return errs.String()
 }
 
 // job is the output of `headway job show --json`.

@@ -23,6 +23,9 @@ func TestShares(t *testing.T) {
 		jobs, web = 10, setup{hosts: 20, pages: 20}
 	}
 	f := newFleet(t, web)
+	for _, name := range tenants {
+		f.run("admin", "tenant", "set", name)
+	}
 	for i := range jobs {
 		f.submit("--tenant", tenants[i%len(tenants)])
 	}

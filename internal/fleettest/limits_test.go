@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"headway/store"
 )
 
 // limited is the limits in `headway job show --json`.
@@ -105,11 +108,11 @@ func TestLimits(t *testing.T) {
 	if kills == 0 {
 		t.Error("no worker was killed")
 	}
-	// The quota is used up: the job ends without a request.
-	before := f.lab.Stats().Total.Requests
-	late := f.submitFor(seeds[0], "--tenant", "cent", "--max-pages", "5")
-	if j := f.await(late, time.Minute, nil); j.State != "partial" || j.Pages != 0 || f.lab.Stats().Total.Requests != before {
-		t.Errorf("%s (%s) with %d pages and %d requests", j.State, j.Reason, j.Pages, f.lab.Stats().Total.Requests-before)
+	// The quota is used up: a further job is refused, with when it renews.
+	renews := store.MonthOf(time.Now()).End().Format(time.RFC3339)
+	said := f.refused("job", "submit", "--tenant", "cent", "--max-pages", "5", seeds[0][0])
+	if !strings.Contains(said, "the monthly quota of the tenant is used up: 30 of 30 pages") || !strings.Contains(said, "it renews at "+renews) {
+		t.Errorf("refused with %q", said)
 	}
 	f.leaveAll()
 }

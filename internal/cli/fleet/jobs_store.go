@@ -45,7 +45,19 @@ func (f *jobsOfStore) submit(ctx context.Context, r jobspec.Request, _ *config.S
 	if err != nil {
 		return 0, command.Failed(err, "")
 	}
+	if err := knownTenant(ctx, f, r.Tenant); err != nil {
+		return 0, err
+	}
 	j.CreatedAt = time.Now().UTC()
+	if !r.DryRun {
+		err := jobspec.CheckQuota(ctx, f, j.CreatedAt, r.Tenant)
+		if over, ok := errors.AsType[*jobspec.QuotaError](err); ok {
+			return 0, command.Failed(over, over.Hint())
+		}
+		if err != nil {
+			return 0, command.Failed(err, "")
+		}
+	}
 	id, err := f.CreateJob(ctx, j)
 	if err != nil {
 		return 0, command.Failed(err, "")

@@ -20,6 +20,7 @@ import (
 	"headway/ask"
 	"headway/fetch/guard"
 	"headway/internal/config"
+	"headway/internal/jobspec"
 	"headway/service/internal/export"
 	"headway/service/internal/webhook"
 	"headway/store"
@@ -47,6 +48,7 @@ type Store interface {
 	store.OptOuts
 	store.OwnedHosts
 	ask.MessageStore
+	jobspec.Quotas
 
 	CreateJob(ctx context.Context, j store.Job) (id jobID, err error)
 	SetState(ctx context.Context, now time.Time, id jobID, from, to jobState, reason string) error

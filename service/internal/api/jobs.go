@@ -63,7 +63,7 @@ func (a *API) registerJobs() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-job", Method: http.MethodPost, Path: "/v1/jobs", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a job",
 		Description: "The job is queued until it can start. With an Idempotency-Key the request can be repeated for a day: it creates one job, and every repeat gets the same response.",
-	}, once(a, "create-job", a.createJob), HostNotOwned, QuotaExhausted)
+	}, once(a, "create-job", a.createJob), HostNotOwned, UnknownTenant, QuotaExhausted)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, newest first",
 		Description: "Each entry is the same as in the response for the single job, including counts, but without the requested seeds and settings.",
@@ -151,6 +151,9 @@ func (a *API) newJob(ctx context.Context, r *JobRequest) (store.Job, error) {
 	request := jobspec.Request{Spec: spec, Tenant: callerOf(ctx).tenant(), Name: r.Name}
 	j, err := request.Job(set)
 	if err == nil {
+		err = a.mustKnow(ctx, request.Tenant)
+	}
+	if err == nil {
 		err = a.mustOwn(ctx, &spec, set, request.Tenant)
 	}
 	return j, err
@@ -172,22 +175,17 @@ func (a *API) createJob(ctx context.Context, in *Creating[JobRequest]) (view Job
 	return a.viewOf(answer.NewJob(&j, store.Counts{}), &j)
 }
 
-// checkQuota refuses a crawl of a tenant that has used up a monthly quota.
+// checkQuota refuses a crawl of a tenant that has used up a monthly quota. A dry run needs
+// none.
 func (a *API) checkQuota(ctx context.Context, now time.Time, j *store.Job, dry bool) error {
 	if dry {
 		return nil
 	}
-	plan, around, err := a.surroundings(ctx, j.Tenant, "")
-	if err != nil {
-		return err
+	err := jobspec.CheckQuota(ctx, a.store, now, j.Tenant)
+	if over, ok := errors.AsType[*jobspec.QuotaError](err); ok {
+		return problem(QuotaExhausted, over.Error(), over.Hint()).retryAfter(over.RenewsAt.Sub(now))
 	}
-	_, met := around.Quota.Month()
-	if met == "" {
-		return nil
-	}
-	renews := store.MonthOf(now).End()
-	detail := fmt.Sprintf("the monthly quota of plan %s is used up (%s)", plan, met)
-	return problem(QuotaExhausted, detail, fmt.Sprintf("it renews at %s; ask the operator for a larger plan", renews.Format(time.RFC3339))).retryAfter(renews.Sub(now))
+	return err
 }
 
 // pathOf is the path of a job.

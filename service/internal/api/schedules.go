@@ -70,7 +70,7 @@ func (a *API) registerSchedules() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-schedule", Method: http.MethodPost, Path: "/v1/schedules", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a schedule",
 		Description: fmt.Sprintf("After missed times, one job is created to catch up. No job is created while the previous one is unfinished. The maximum is %d schedules per tenant.", store.MaxSchedules),
-	}, once(a, "create-schedule", a.createSchedule), NoTenant, TooManyObjects, HostNotOwned)
+	}, once(a, "create-schedule", a.createSchedule), NoTenant, TooManyObjects, HostNotOwned, UnknownTenant)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: tags, Summary: "List schedules, oldest first",
 	}, a.listSchedules)
