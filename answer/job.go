@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"headway/ask"
@@ -25,6 +26,31 @@ type Job struct {
 	Pages     int64            `json:"pages"`
 	Waiting   int64            `json:"waiting"`
 	Outcomes  map[string]int64 `json:"outcomes,omitempty"` // by outcome, with the reason after a colon
+	Queue     *QueuePlace      `json:"queue,omitempty" doc:"What the job waits for; absent unless it is queued, and in the response that creates it."`
+	Errors    []LimitError     `json:"errors,omitempty" doc:"The limit that stopped the job; absent if none did."`
+}
+
+// QueuePlace is why a job is queued, and its place in the queue.
+type QueuePlace struct {
+	Place  int64             `json:"place" doc:"1 for the job that is next. Tenants take turns, and jobs of tenants that use all places of their plan count too, so a job may start sooner."`
+	Reason store.QueueReason `json:"reason" enum:"no_worker,plan_limit,fleet_limit,starting" doc:"Why it is queued: the fleet has no worker; its tenant runs as many crawls as its plan allows; all places of the fleet are taken; a worker is about to start it."`
+	Text   string            `json:"text" doc:"The same in words for people."`
+}
+
+func newQueuePlace(t store.Turn) *QueuePlace {
+	q := &QueuePlace{Place: t.Place, Reason: t.Reason()}
+	switch q.Reason {
+	case store.QueuedNoWorker:
+		q.Text = "the fleet has no worker"
+	case store.QueuedPlan:
+		q.Text = fmt.Sprintf("the tenant runs %d of %d crawls (plan)", t.Own, t.OwnMax)
+	case store.QueuedFleet:
+		q.Text = "waiting for a free place in the fleet"
+	case store.QueuedStarting:
+		q.Text = "about to start"
+	}
+	q.Text = fmt.Sprintf("place %d: %s", t.Place, q.Text)
+	return q
 }
 
 // NewJob describes a job whose URLs were counted.
@@ -46,33 +72,53 @@ func NewJob(j *store.Job, counts store.Counts) Job {
 	return row
 }
 
-// Counter is the part of a [store.Reader] that counts the URLs of a job.
-type Counter interface {
-	Counts(ctx context.Context, id job.ID) (store.Counts, error)
-}
-
-// ReadJob describes a job and counts its URLs.
-func ReadJob(ctx context.Context, r Counter, j *store.Job) (Job, error) {
-	counts, err := r.Counts(ctx, j.ID)
+// ReadJob describes a job: the counts of its URLs, its place in the queue, and the limit
+// that stopped it.
+func ReadJob(ctx context.Context, st store.JobLists, j *store.Job) (Job, error) {
+	list, err := ReadJobs(ctx, st, []store.Job{*j})
 	if err != nil {
 		return Job{}, err
 	}
-	return NewJob(j, counts), nil
+	return list[0], nil
 }
 
-// ReadJobs is ReadJob for a page of jobs, whose URLs are counted in one query.
+// ReadJobs is ReadJob for a page of jobs, with one query for each of these.
 func ReadJobs(ctx context.Context, st store.JobLists, list []store.Job) ([]Job, error) {
-	ids := make([]job.ID, len(list))
+	var ids, queued, stopped []job.ID
 	for i := range list {
-		ids[i] = list[i].ID
+		j := &list[i]
+		ids = append(ids, j.ID)
+		switch {
+		case j.State == job.Queued:
+			queued = append(queued, j.ID)
+		case mayBeStopped(j):
+			stopped = append(stopped, j.ID)
+		}
 	}
 	counts, err := st.CountJobs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
+	var turns map[job.ID]store.Turn
+	if len(queued) > 0 {
+		if turns, err = st.Turns(ctx, queued); err != nil {
+			return nil, err
+		}
+	}
+	var stops map[job.ID][]store.Notice
+	if len(stopped) > 0 {
+		if stops, err = st.Stops(ctx, stopped); err != nil {
+			return nil, err
+		}
+	}
 	rows := make([]Job, len(list))
 	for i := range list {
-		rows[i] = NewJob(&list[i], counts[list[i].ID])
+		j := &list[i]
+		rows[i] = NewJob(j, counts[j.ID])
+		if t, ok := turns[j.ID]; ok {
+			rows[i].Queue = newQueuePlace(t)
+		}
+		rows[i].Errors = limitErrors(j, stops[j.ID])
 	}
 	return rows, nil
 }

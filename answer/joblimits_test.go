@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"headway/job"
 	"headway/limit"
@@ -36,6 +37,16 @@ func TestReadJobLimits(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
+		row, err := ReadJob(ctx, st, &j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Errors, row.Errors, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: errors of the job: %s", what, diff)
+		}
+		if (row.Queue != nil) != (j.State == job.Queued) {
+			t.Errorf("%s: queue is %+v", what, row.Queue)
+		}
 	}
 	admit := func() {
 		t.Helper()
@@ -53,22 +64,23 @@ func TestReadJobLimits(t *testing.T) {
 	}
 	hour := Ceiling{Limit: limit.Time, Layer: limit.Job, Max: 3600, Requested: 3600, Unit: "seconds", Text: "max_time 1h (job)"}
 	capped := Ceiling{Limit: limit.Pages, Layer: limit.Safety, Max: 50, Requested: 100, Text: "max_pages 50 (safety; requested 100)"}
-	read("queued", JobLimits{[]Ceiling{{Limit: limit.Pages, Layer: limit.Job, Max: 100, Requested: 100, Text: "max_pages 100 (job)"}, hour}, []string{}, []string{}})
+	met := LimitError{Limit: limit.Pages, Layer: limit.Safety, Max: 50, Observed: 50, Text: "met"}
+	read("queued", JobLimits{[]Ceiling{{Limit: limit.Pages, Layer: limit.Job, Max: 100, Requested: 100, Text: "max_pages 100 (job)"}, hour}, []string{}, []LimitError{}})
 	admit()
-	read("running", JobLimits{[]Ceiling{capped, hour}, []string{}, []string{}})
+	read("running", JobLimits{[]Ceiling{capped, hour}, []string{}, []LimitError{}})
 	for _, n := range []store.Notice{
 		{Job: id, At: now, Limit: limit.Pages, Max: 50, Percent: 80, Text: "near"},
-		{Job: id, At: now, Limit: limit.Pages, Max: 50, Percent: store.StoppedBy, Text: "met"},
+		{Job: id, At: now, Limit: limit.Pages, Layer: limit.Safety, Max: 50, Observed: 50, Percent: store.StoppedBy, Text: "met"},
 	} {
 		if _, err := st.Note(ctx, n); err != nil {
 			t.Fatal(err)
 		}
 	}
 	set(job.Running, job.Partial)
-	read("stopped", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []string{"met"}})
+	read("stopped", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []LimitError{met}})
 	set(job.Partial, job.Queued)
 	admit()
-	read("going on", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []string{}})
+	read("going on", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []LimitError{}})
 	set(job.Running, job.Partial)
-	read("stopped by something else", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []string{}})
+	read("stopped by something else", JobLimits{[]Ceiling{capped, hour}, []string{"near"}, []LimitError{}})
 }

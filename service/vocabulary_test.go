@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headway/job"
+	"headway/limit"
 	"headway/service"
 	"headway/store"
 )
@@ -236,6 +238,71 @@ func TestRoundTrip(t *testing.T) {
 	}
 	same("/v1/jobs", func(read map[string]any) map[string]any { return read }, sent)
 	same("/v1/schedules", func(read map[string]any) map[string]any { return read["job"].(map[string]any) }, map[string]any{"cron": "@daily", "job": sent})
+}
+
+// TestStoppedJob: the limit that stopped a job, its layer, value and what was observed are in
+// the job object, in lists and in the events of the job; a queued job has its place.
+func TestStoppedJob(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	k := key(t, s.st, "acme", store.ScopeWrite)
+	type stop struct {
+		Limit, Layer, Unit, Text string
+		Max, Observed            float64
+	}
+	var made struct {
+		ID    int64
+		Queue struct {
+			Place        int64
+			Reason, Text string
+		}
+	}
+	s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"https://example.com/"}, "limits": map[string]any{"max_time_seconds": 60}}).read(t, http.StatusCreated, &made)
+	s.ask("GET", fmt.Sprintf("/v1/jobs/%d", made.ID), k, nil).read(t, http.StatusOK, &made)
+	if q := made.Queue; q.Place != 1 || q.Reason != "no_worker" || q.Text != "place 1: the fleet has no worker" {
+		t.Errorf("queue is %+v", q)
+	}
+	now := time.Now()
+	if _, err := s.st.Admit(t.Context(), now, limit.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	id := job.ID(made.ID)
+	over := limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Time: time.Minute}}).Of(limit.Time).Exceeded(int64(61 * time.Second))
+	if _, err := s.st.Note(t.Context(), store.StopOf(id, now, over)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.st.SetState(t.Context(), now, id, job.Running, job.Partial, string(limit.Time)); err != nil {
+		t.Fatal(err)
+	}
+	want := stop{"max_time", "job", "seconds", "Job limit: Crawl timeout exceeded (60000ms)", 60, 61}
+	var one struct{ Errors []stop }
+	s.ask("GET", fmt.Sprintf("/v1/jobs/%d", made.ID), k, nil).read(t, http.StatusOK, &one)
+	var list struct{ Jobs []struct{ Errors []stop } }
+	s.ask("GET", "/v1/jobs", k, nil).read(t, http.StatusOK, &list)
+	var limits struct{ Errors []stop }
+	s.ask("GET", fmt.Sprintf("/v1/jobs/%d/limits", made.ID), k, nil).read(t, http.StatusOK, &limits)
+	for what, got := range map[string][]stop{"job": one.Errors, "list": list.Jobs[0].Errors, "limits": limits.Errors} {
+		if !slices.Equal(got, []stop{want}) {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	var events struct {
+		Events []struct {
+			Kind string
+			Data struct {
+				stop
+				Error string
+			}
+		}
+	}
+	s.ask("GET", "/v1/events", k, nil).read(t, http.StatusOK, &events)
+	last := events.Events[len(events.Events)-1]
+	if last.Kind != "job.partial" {
+		t.Fatalf("the last event is %+v", last)
+	}
+	got := last.Data.stop
+	if got.Text = last.Data.Error; got != want {
+		t.Errorf("event: %+v, want %+v", got, want)
+	}
 }
 
 // TestUnknownTenant refuses jobs and schedules with a key whose tenant does not exist: nothing

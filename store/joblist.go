@@ -14,6 +14,47 @@ type JobLists interface {
 	// CountJobs returns the counts of jobs, at most MaxPage, from one snapshot; missing
 	// jobs are left out.
 	CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]Counts, error)
+	// Turns returns what queued jobs wait for; the others are left out.
+	Turns(ctx context.Context, ids []job.ID) (map[job.ID]Turn, error)
+	// Stops returns the limits that stopped jobs, by job and oldest first, including
+	// those of earlier runs.
+	Stops(ctx context.Context, ids []job.ID) (map[job.ID][]Notice, error)
+}
+
+// Turn is the place of a queued job in the queue, and what it depends on.
+type Turn struct {
+	// Place is 1 for the job that is next when places become free one by one. Jobs of
+	// tenants that use all the places of their plan count too, so it may start sooner.
+	Place   int64
+	Workers int64 // of the fleet
+	Running int64 // admitted jobs of the fleet
+	Own     int64 // those of its tenant
+	OwnMax  int64 // as many as its tenant's plan allows; 0 for no limit
+}
+
+// QueueReason is why a job is queued.
+type QueueReason string
+
+// The reasons.
+const (
+	QueuedNoWorker QueueReason = "no_worker"   // the fleet has no worker
+	QueuedPlan     QueueReason = "plan_limit"  // its tenant runs as many crawls as its plan allows
+	QueuedFleet    QueueReason = "fleet_limit" // all places of the fleet are taken
+	QueuedStarting QueueReason = "starting"    // nothing else runs: a worker is about to start it
+)
+
+// Reason is why the job is queued.
+func (t Turn) Reason() QueueReason {
+	switch {
+	case t.Workers == 0:
+		return QueuedNoWorker
+	case t.OwnMax > 0 && t.Own >= t.OwnMax:
+		return QueuedPlan
+	case t.Running > 0:
+		return QueuedFleet
+	default:
+		return QueuedStarting
+	}
 }
 
 // JobQuery selects the jobs of a tenant, or of all.

@@ -17,7 +17,16 @@ import (
 type limited struct {
 	Success bool       `json:"success"`
 	Limits  []limitRow `json:"ceilings"`
-	Errors  []string   `json:"errors"`
+	Errors  []stopRow  `json:"errors"`
+}
+
+// stopRow is a limit that stopped a job.
+type stopRow struct {
+	Name     string `json:"limit"`
+	Layer    string `json:"layer"`
+	Max      int64  `json:"max"`
+	Observed int64  `json:"observed"`
+	Text     string `json:"text"`
 }
 
 // limitRow is one limit.
@@ -101,7 +110,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %s (%s) with %d pages, %d stored, %d used, want partial (max_pages) with %d", w.tenant, j.State, j.Reason, j.Pages, f.recorded(w.id), f.used(w.tenant), w.pages)
 		}
 		l := f.limits(w.id)
-		if !l.Success || !slices.Equal(l.Errors, []string{w.message}) || len(l.Limits) == 0 || l.Limits[0].Name != "max_pages" || l.Limits[0].Layer != w.layer || l.Limits[0].Max != w.pages || l.Limits[0].Requested != 1000 {
+		if !l.Success || !slices.Equal(l.Errors, []stopRow{{"max_pages", w.layer, w.pages, w.pages, w.message}}) || len(l.Limits) == 0 || l.Limits[0].Name != "max_pages" || l.Limits[0].Layer != w.layer || l.Limits[0].Max != w.pages || l.Limits[0].Requested != 1000 {
 			t.Errorf("%s: %+v", w.tenant, l)
 		}
 	}
@@ -155,7 +164,7 @@ func TestLimitsOfHosts(t *testing.T) {
 	}
 	l := f.limits(id)
 	at := slices.IndexFunc(l.Limits, func(x limitRow) bool { return x.Name == "max_hosts" })
-	if !l.Success || !slices.Equal(l.Errors, []string{"Plan limit: Maximum 5 hosts per crawl"}) || at < 0 || l.Limits[at].Layer != "plan" || l.Limits[at].Max != most {
+	if !l.Success || !slices.Equal(l.Errors, []stopRow{{"max_hosts", "plan", most, most, "Plan limit: Maximum 5 hosts per crawl"}}) || at < 0 || l.Limits[at].Layer != "plan" || l.Limits[at].Max != most {
 		t.Errorf("%+v", l)
 	}
 	var told []string

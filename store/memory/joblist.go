@@ -47,3 +47,63 @@ func (s *Store) CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]store.C
 	}
 	return counts, nil
 }
+
+// Turns implements [store.JobLists].
+func (s *Store) Turns(ctx context.Context, ids []job.ID) (map[job.ID]store.Turn, error) {
+	if err := s.begin(ctx, "turns"); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	type waiting struct {
+		*run
+		round int
+		since int64
+	}
+	var line []waiting
+	first := s.firstQueued()
+	for _, r := range s.jobs {
+		if r.State != job.Queued {
+			continue
+		}
+		x := waiting{r, 0, max(first[r.Tenant].turn, s.queue.served[r.Tenant])}
+		for _, o := range s.jobs {
+			if o.State == job.Queued && o.Tenant == r.Tenant && o.turn < r.turn {
+				x.round++
+			}
+		}
+		line = append(line, x)
+	}
+	slices.SortFunc(line, func(a, b waiting) int { return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.since, b.since)) })
+	turns := map[job.ID]store.Turn{}
+	for i, x := range line {
+		if !slices.Contains(ids, x.ID) {
+			continue
+		}
+		t := store.Turn{Place: int64(i + 1), Workers: int64(len(s.ledger.Workers())), OwnMax: s.planOf(x.Tenant).Limits.ConcurrentCrawls}
+		for _, r := range s.active() {
+			t.Running++
+			if r.Tenant == x.Tenant {
+				t.Own++
+			}
+		}
+		turns[x.ID] = t
+	}
+	return turns, nil
+}
+
+// Stops implements [store.JobLists].
+func (s *Store) Stops(ctx context.Context, ids []job.ID) (map[job.ID][]store.Notice, error) {
+	stops := map[job.ID][]store.Notice{}
+	for _, id := range ids {
+		list, err := s.Notices(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if list[i].Percent == store.StoppedBy {
+				stops[id] = append(stops[id], list[i])
+			}
+		}
+	}
+	return stops, nil
+}

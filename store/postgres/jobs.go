@@ -263,13 +263,9 @@ func (s *Store) counts(ctx context.Context, q querier, id job.ID) (store.Counts,
 
 // countJobs is counts for several jobs; missing jobs are left out.
 func (s *Store) countJobs(ctx context.Context, q querier, ids ...job.ID) (map[job.ID]store.Counts, error) {
-	numbers := make([]int32, len(ids))
-	for i, id := range ids {
-		numbers[i] = number(id)
-	}
 	r, err := q.Query(ctx, `select id, -4, 1::bigint from job where id = any($1)
 		union all select job, ending, sum(n)::bigint from tally where job = any($1) group by job, ending
-		union all select job, -3, sum(n)::bigint from token where job = any($1) group by job`, numbers)
+		union all select job, -3, sum(n)::bigint from token where job = any($1) group by job`, numbers(ids))
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,65 @@ import (
 	"testing"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 	"headway/visit"
 )
+
+// testTurns: the places of queued jobs are the order in which they are admitted, and the
+// reason is what they wait for.
+func testTurns(t *testing.T, open Open) {
+	w := newQueueWorld(t, open, t.TempDir(), nil)
+	lists := w.store.(store.JobLists)
+	var ids []job.ID
+	for _, name := range []string{"a1", "a2", "a3", "b1", "b2", "c1"} {
+		ids = append(ids, w.submit(name[:1], name))
+	}
+	want := func(what string, reason store.QueueReason, order ...job.ID) {
+		t.Helper()
+		turns, err := lists.Turns(w.ctx, ids)
+		w.check(err)
+		if len(turns) != len(order) {
+			t.Errorf("%s: %d jobs in the queue, want %d", what, len(turns), len(order))
+		}
+		for i, id := range order {
+			if turn := turns[id]; turn.Place != int64(i+1) || turn.Reason() != reason {
+				t.Errorf("%s: job %d has %+v (%s), want place %d (%s)", what, id, turn, turn.Reason(), i+1, reason)
+			}
+		}
+	}
+	want("no worker", store.QueuedNoWorker, ids[0], ids[3], ids[5], ids[1], ids[4], ids[2])
+	_, err := w.store.Join(w.ctx, w.now, "w")
+	w.check(err)
+	want("nothing runs", store.QueuedStarting, ids[0], ids[3], ids[5], ids[1], ids[4], ids[2])
+	w.admit(1)
+	want("one runs", store.QueuedFleet, ids[3], ids[5], ids[1], ids[4], ids[2])
+	w.check(w.store.(store.Tenants).SetPlan(w.ctx, store.Plan{Name: "one", Limits: limit.Limits{ConcurrentCrawls: 1}}))
+	w.check(w.store.(store.Tenants).SetTenant(w.ctx, store.Tenant{Name: "a", Plan: "one"}))
+	turns, err := lists.Turns(w.ctx, ids[1:2])
+	w.check(err)
+	if turn := turns[ids[1]]; len(turns) != 1 || turn.Reason() != store.QueuedPlan || turn.Own != 1 || turn.OwnMax != 1 {
+		t.Errorf("at the plan's limit: %+v", turns)
+	}
+}
+
+// testStops: the limits that stopped jobs, without warnings.
+func testStops(t *testing.T, open Open) {
+	w := newQueueWorld(t, open, t.TempDir(), nil)
+	a, b := w.submit("a", "a1"), w.submit("b", "b1")
+	stop := store.Notice{Job: a, At: w.now, Limit: limit.Requests, Layer: limit.Plan, Max: 10, Observed: 11, Percent: store.StoppedBy, Text: "met"}
+	near := stop
+	near.Percent, near.Text = 80, "near"
+	for _, n := range []store.Notice{near, stop} {
+		_, err := w.q.Note(w.ctx, n)
+		w.check(err)
+	}
+	stops, err := w.store.(store.JobLists).Stops(w.ctx, []job.ID{a, b})
+	w.check(err)
+	if len(stops) != 1 || !slices.Equal(stops[a], []store.Notice{stop}) {
+		t.Errorf("%+v", stops)
+	}
+}
 
 func testJobLists(t *testing.T, open Open) {
 	newQueueWorld(t, open, t.TempDir(), nil) // skips the test if the engine has no queue

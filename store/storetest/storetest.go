@@ -44,6 +44,8 @@ func Run(t *testing.T, open Open) {
 		{"RateWindows", testRateWindows},
 		{"Jobs", testJobs},
 		{"JobLists", testJobLists},
+		{"Turns", testTurns},
+		{"Stops", testStops},
 		{"Queue", testQueue},
 		{"Settings", testSettings},
 		{"Tenants", testTenants},

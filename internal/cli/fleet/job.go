@@ -143,7 +143,12 @@ func jobNumber(arg string) (job.ID, error) {
 // shownJob is a job with its limits in force.
 type shownJob struct {
 	answer.Job
-	answer.JobLimits
+	Ceilings []answer.Ceiling `json:"ceilings"`
+	Warnings []string         `json:"warnings"`
+}
+
+func newShownJob(j *answer.Job, l *answer.JobLimits) shownJob {
+	return shownJob{*j, l.Ceilings, l.Warnings}
 }
 
 func jobShowCommand() *cobra.Command {
@@ -159,10 +164,13 @@ func jobShowCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return command.PrintJSON(cmd.OutOrStdout(), shownJob{*j, limits})
+					return command.PrintJSON(cmd.OutOrStdout(), newShownJob(j, &limits))
 				}
 				if err := printJobs(cmd.OutOrStdout(), []answer.Job{*j}, wide); err != nil {
 					return err
+				}
+				if j.Queue != nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "\nqueue: %s\n", j.Queue.Text)
 				}
 				if err := printOutcomes(cmd.OutOrStdout(), j.Outcomes); err != nil {
 					return err
@@ -253,7 +261,7 @@ apply when the job starts; if they cap the limit, the output says so.`,
 					if err != nil {
 						return err
 					}
-					return command.PrintJSON(cmd.OutOrStdout(), shownJob{after, limits})
+					return command.PrintJSON(cmd.OutOrStdout(), newShownJob(&after, &limits))
 				}
 				told := fmt.Sprintf("job %d: page limit is now %d", j.ID, pages)
 				if pages == 0 {

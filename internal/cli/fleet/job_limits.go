@@ -21,9 +21,9 @@ func printLimits(w io.Writer, l *answer.JobLimits) error {
 			_, err = fmt.Fprintf(w, "warning: %s\n", command.OneLine(text))
 		}
 	}
-	for _, text := range l.Errors {
+	for i := range l.Errors {
 		if err == nil {
-			_, err = fmt.Fprintf(w, "error: %s\n", command.OneLine(text))
+			_, err = fmt.Fprintf(w, "error: %s\n", command.OneLine(l.Errors[i].Text))
 		}
 	}
 	return err

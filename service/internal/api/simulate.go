@@ -20,10 +20,10 @@ type LimitWish struct {
 
 // SimulatedLimits is the limits a job would get.
 type SimulatedLimits struct {
-	Tenant   string           `json:"tenant,omitempty"`
-	Plan     string           `json:"plan,omitempty" doc:"The plan used; absent if there is none."`
-	Ceilings []answer.Ceiling `json:"ceilings" nullable:"false" doc:"The limits that would be in force."`
-	Errors   []string         `json:"errors" nullable:"false" doc:"What would keep the job from starting."`
+	Tenant   string              `json:"tenant,omitempty"`
+	Plan     string              `json:"plan,omitempty" doc:"The plan used; absent if there is none."`
+	Ceilings []answer.Ceiling    `json:"ceilings" nullable:"false" doc:"The limits that would be in force."`
+	Errors   []answer.LimitError `json:"errors" nullable:"false" doc:"What would keep the job from starting."`
 }
 
 func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) (*struct{ Body SimulatedLimits }, error) {

@@ -37,6 +37,7 @@ type Data struct {
 	Max      float64     `json:"max,omitempty" doc:"The value of the limit, in unit."`
 	Observed float64     `json:"observed,omitempty" doc:"The amount used, in unit."`
 	Unit     string      `json:"unit,omitempty" enum:"seconds,bytes" doc:"The unit of max and observed; absent for a count."`
+	Error    string      `json:"error,omitempty" doc:"The limit that stopped the job, in words for people."`
 	Percent  int         `json:"percent,omitempty" doc:"The warning threshold that was passed, in percent of the limit."`
 }
 
