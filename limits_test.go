@@ -409,3 +409,62 @@ func TestLeaseFollowed(t *testing.T) {
 		f.polite(time.Second)
 	})
 }
+
+// requestLimited creates a job with limits of its own.
+func (f *fleet) requestLimited(asked limit.Limits) job.ID {
+	f.Helper()
+	id, err := f.st.CreateJob(f.Context(), store.Job{State: job.Queued, CreatedAt: time.Now().UTC(), Layers: []limit.Layer{{Level: limit.Job, Limits: asked}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return id
+}
+
+// TestExtendTime: a job that its time limit stopped continues after an extension, for as
+// long as the safety limit allows over its whole life.
+func TestExtendTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLimited(t, farm(2, small(60)), limit.Limits{Time: 15 * time.Second})
+		id := f.requestLimited(limit.Limits{Time: 10 * time.Second})
+		workers := []*worker{f.start(), f.start()}
+		j, before := f.await(id, time.Minute)
+		if j.State != job.Partial || j.Reason != "max_time" {
+			t.Fatalf("%s (%s)", j.State, j.Reason)
+		}
+		now := time.Now().UTC()
+		for _, err := range []error{
+			f.st.(*memory.Store).ExtendLimits(t.Context(), now, id, store.Extension{limit.Time: int64(time.Minute)}),
+			f.st.SetState(t.Context(), now, id, job.Partial, job.Queued, "extended"),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, after := f.await(id, time.Minute)
+		f.drain(workers)
+		if j.State != job.Partial || j.Reason != "max_time" || after.Pages() <= before.Pages() || j.EndedAt.Sub(now) > 12*time.Second {
+			t.Errorf("%s (%s) with %d pages, %d before, %s after the extension", j.State, j.Reason, after.Pages(), before.Pages(), j.EndedAt.Sub(now))
+		}
+		if told := f.notices(id); !strings.HasSuffix(told, "Safety limit: Crawl timeout exceeded (15000ms)") {
+			t.Errorf("notices:\n%s", told)
+		}
+	})
+}
+
+// TestExtendRunning: a limit that is lifted while the job runs no longer stops it.
+func TestExtendRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLimited(t, farm(2, small(20)), limit.Limits{})
+		id := f.requestLimited(limit.Limits{Requests: 30, Time: 20 * time.Second})
+		workers := []*worker{f.start(), f.start()}
+		time.Sleep(5 * time.Second)
+		if err := f.st.(*memory.Store).ExtendLimits(t.Context(), time.Now().UTC(), id, store.Extension{limit.Requests: 0, limit.Time: int64(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		j, counts := f.await(id, 5*time.Minute)
+		f.drain(workers)
+		if j.State != job.Complete || counts.Pages() != 40 {
+			t.Errorf("%s (%s) with %d pages, want 40", j.State, j.Reason, counts.Pages())
+		}
+	})
+}

@@ -415,8 +415,10 @@ func (c *Client) OrderExport(ctx context.Context, job int64, body ExportRequest,
 
 // ExtendJob is POST /v1/jobs/{job}/extend. It needs a key with scope write.
 //
-// Continue a job that was stopped by a page limit. Sets a new page limit and
-// makes deferred URLs pending again; a job that ended partial is queued again.
+// Raise limits of a job, and continue one that a limit stopped. Sets new limits
+// and makes deferred URLs pending again; a job that ended partial is queued
+// again. Values above what the safety limits or the plan allow are capped, not
+// refused: GET /v1/jobs/{job}/limits returns the limits in force.
 func (c *Client) ExtendJob(ctx context.Context, job int64, body Extension) (*JobView, error) {
 	r := request{method: "POST", path: fmt.Sprintf("/v1/jobs/%d/extend", job), body: body}
 	return answer[JobView](ctx, c, r)

@@ -192,6 +192,8 @@ type Event struct {
 
 // EventData is part of [Event].
 type EventData struct {
+	// The limit that stopped the job, in words for people.
+	Error string `json:"error,omitzero"`
 	// The layer that set the limit. One of safety, plan, usage, job.
 	Layer string `json:"layer,omitzero"`
 	// The limit that is close or was reached. One of max_pages, max_requests,
@@ -282,8 +284,16 @@ type ExportRequest struct {
 
 // Extension is the request body of [Client.ExtendJob].
 type Extension struct {
+	// The new limit of downloaded bytes, including those already downloaded; 0
+	// means no limit.
+	MaxBytes *int64 `json:"max_bytes,omitzero"`
 	// The new page limit, including pages already fetched; 0 means no limit.
-	MaxPages int64 `json:"max_pages"`
+	MaxPages *int64 `json:"max_pages,omitzero"`
+	// The new request limit, including requests already sent; 0 means no limit.
+	MaxRequests *int64 `json:"max_requests,omitzero"`
+	// The new limit of the running time, including the time the job has already
+	// run; 0 means no limit.
+	MaxTimeSeconds *float64 `json:"max_time_seconds,omitzero"`
 }
 
 // Host is part of [HostList], [JobHosts] and [Slow].
@@ -407,14 +417,19 @@ type Job struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Minimum interval between requests to one host, set by set-pace; absent if
 	// there is none.
-	DelaySeconds float64          `json:"delay_seconds,omitzero"`
-	EndedAt      time.Time        `json:"ended_at,omitzero"`
-	ID           int64            `json:"id"`
-	Name         string           `json:"name"`
-	Outcomes     map[string]int64 `json:"outcomes,omitzero"`
-	Pages        int64            `json:"pages"`
-	Reason       string           `json:"reason,omitzero"`
-	StartedAt    time.Time        `json:"started_at,omitzero"`
+	DelaySeconds float64   `json:"delay_seconds,omitzero"`
+	EndedAt      time.Time `json:"ended_at,omitzero"`
+	// The limit that stopped the job; absent if none did.
+	Errors   []LimitError     `json:"errors,omitzero"`
+	ID       int64            `json:"id"`
+	Name     string           `json:"name"`
+	Outcomes map[string]int64 `json:"outcomes,omitzero"`
+	Pages    int64            `json:"pages"`
+	// What the job waits for; absent unless it is queued, and in the response that
+	// creates it.
+	Queue     *QueuePlace `json:"queue,omitzero"`
+	Reason    string      `json:"reason,omitzero"`
+	StartedAt time.Time   `json:"started_at,omitzero"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
 	State   string `json:"state"`
@@ -449,7 +464,7 @@ type JobLimits struct {
 	// The limits in force.
 	Ceilings []Ceiling `json:"ceilings"`
 	// The limit that stopped the job.
-	Errors []string `json:"errors"`
+	Errors []LimitError `json:"errors"`
 	// Limits that were nearly reached: at 80 and 95 %.
 	Warnings []string `json:"warnings"`
 }
@@ -549,6 +564,8 @@ type JobView struct {
 	// Whether this is a dry run, which fetches no pages.
 	DryRun  bool      `json:"dry_run,omitzero"`
 	EndedAt time.Time `json:"ended_at,omitzero"`
+	// The limit that stopped the job; absent if none did.
+	Errors []LimitError `json:"errors,omitzero"`
 	// Skip URLs that match one of these patterns; takes precedence over include.
 	Exclude []string `json:"exclude,omitzero"`
 	// Also keep fields of pages, by these extraction rules: the text of a YAML
@@ -562,8 +579,8 @@ type JobView struct {
 	// Crawl only URLs that match one of these patterns: a glob, or re: followed by
 	// a regular expression (RE2).
 	Include []string `json:"include,omitzero"`
-	// The limits that the job requests, as in the request; max_pages as last set
-	// by extend. GET /v1/jobs/{job}/limits returns the limits in force.
+	// The limits that the job requests, as in the request; with those last set by
+	// extend. GET /v1/jobs/{job}/limits returns the limits in force.
 	Limits *Limits `json:"limits,omitzero"`
 	// Also keep every link of every page, with its text; exports to Parquet have
 	// them.
@@ -576,7 +593,10 @@ type JobView struct {
 	// Politeness preset: pace, concurrency and backoff per host. One of polite,
 	// audit, warm, map, owned.
 	Preset string `json:"preset,omitzero"`
-	Reason string `json:"reason,omitzero"`
+	// What the job waits for; absent unless it is queued, and in the response that
+	// creates it.
+	Queue  *QueuePlace `json:"queue,omitzero"`
+	Reason string      `json:"reason,omitzero"`
 	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
 	// list, any.
 	Scope string `json:"scope,omitzero"`
@@ -608,6 +628,24 @@ type Left struct {
 	Unsure         bool    `json:"unsure,omitzero"`
 	URLs           int64   `json:"urls"`
 	Waiting        int64   `json:"waiting"`
+}
+
+// LimitError is part of [JobLimits], [JobView], [Job] and [SimulatedLimits].
+type LimitError struct {
+	// The layer that set it. One of safety, plan, usage, job.
+	Layer string `json:"layer"`
+	// The limit. One of max_pages, max_requests, max_time, max_depth, max_bytes,
+	// max_pages_per_host, patience, max_concurrent_crawls, max_hosts,
+	// max_requests_per_second, retention.
+	Limit string `json:"limit"`
+	// Its value, in unit.
+	Max float64 `json:"max"`
+	// The amount used when it stopped the job, in unit.
+	Observed float64 `json:"observed"`
+	// The same in words for people.
+	Text string `json:"text"`
+	// The unit of max and observed; absent for a count. One of seconds, bytes.
+	Unit string `json:"unit,omitzero"`
 }
 
 // LimitWish is the request body of [Client.SimulateLimits].
@@ -1020,6 +1058,19 @@ type Proof struct {
 	URL    string `json:"url"`
 }
 
+// QueuePlace is part of [JobView] and [Job].
+type QueuePlace struct {
+	// 1 for the job that is next. Tenants take turns, and jobs of tenants that use
+	// all places of their plan count too, so a job may start sooner.
+	Place int64 `json:"place"`
+	// Why it is queued: the fleet has no worker; its tenant runs as many crawls as
+	// its plan allows; all places of the fleet are taken; a worker is about to
+	// start it. One of no_worker, plan_limit, fleet_limit, starting.
+	Reason string `json:"reason"`
+	// The same in words for people.
+	Text string `json:"text"`
+}
+
 // Receipt is the response of [Client.GetCourtesyOfJob] and
 // [Client.GetCourtesy].
 type Receipt struct {
@@ -1264,7 +1315,7 @@ type SimulatedLimits struct {
 	// The limits that would be in force.
 	Ceilings []Ceiling `json:"ceilings"`
 	// What would keep the job from starting.
-	Errors []string `json:"errors"`
+	Errors []LimitError `json:"errors"`
 	// The plan used; absent if there is none.
 	Plan   string `json:"plan,omitzero"`
 	Tenant string `json:"tenant,omitzero"`

@@ -140,6 +140,9 @@ const perCrawl = "per crawl"
 // checked where they apply: depth and pages per host for a URL, patience for a host.
 var Counted = []Name{Pages, Requests, Bytes, Time, Hosts}
 
+// Extendable are the limits that can be changed after a job was created.
+var Extendable = []Name{Pages, Requests, Bytes, Time}
+
 // Names lists all limits in display order.
 var Names = names()
 

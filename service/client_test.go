@@ -44,7 +44,7 @@ func TestClient(t *testing.T) {
 	if err != nil || again.ID != j.ID {
 		t.Errorf("again %+v, %v", again, err)
 	}
-	if _, err := c.ExtendJob(ctx, j.ID, client.Extension{MaxPages: 9}); err != nil {
+	if _, err := c.ExtendJob(ctx, j.ID, client.Extension{MaxPages: new(int64(9))}); err != nil {
 		t.Error(err)
 	}
 	if j, err = c.CancelJob(ctx, j.ID); err != nil || j.State != "cancelled" || *j.Limits.MaxPages != 9 {

@@ -138,7 +138,7 @@ func TestOrders(t *testing.T) {
 			}
 		}
 	}
-	jobs := []string{"set-pace 0s>5s", "extend 10 pages>20 pages", "cancel queued>cancelled"}
+	jobs := []string{"set-pace 0s>5s", "extend max_pages 10 (job)>max_pages 20 (job)", "cancel queued>cancelled"}
 	hooks := []string{
 		"create-webhook >https://example.com/hook", "change-webhook https://example.com/hook>https://example.com/hook, off",
 		"rotate-webhook https://example.com/hook, off>https://example.com/hook, off", "delete-webhook https://example.com/hook, off>",

@@ -167,6 +167,9 @@ func (o *operation) answer() (status string, s *schema) {
 // unread are fields of requests that the response does not show, with the reason.
 var unread = map[string]string{
 	"extend-job.max_pages":           "read as limits.max_pages of the job",
+	"extend-job.max_requests":        "read as limits.max_requests of the job",
+	"extend-job.max_bytes":           "read as limits.max_bytes of the job",
+	"extend-job.max_time_seconds":    "read as limits.max_time_seconds of the job",
 	"simulate-limits.limits":         "nothing is created; the response has the ceilings that would apply",
 	"simulate-limits.preset":         "nothing is created",
 	"set-pace-of-host.delay_seconds": "read as delay_seconds of the host",

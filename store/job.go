@@ -73,6 +73,9 @@ func (j *Job) asked(pages int64) limit.Layer {
 	return l
 }
 
+// Asked is the limits that the job requests, at first or by an extension.
+func (j *Job) Asked() limit.Limits { return j.asked(j.AskedPages()).Limits }
+
 // AskedPages is the page limit that was requested, at first or by an extension; 0:
 // none.
 func (j *Job) AskedPages() int64 {
@@ -85,8 +88,17 @@ func (j *Job) AskedPages() int64 {
 }
 
 // Limits are the limits in force: of the layers around the job, of the job itself, and of
-// more.
+// more. What the job was last extended to counts, not what more says it requested.
 func (j *Job) Limits(more ...limit.Layer) limit.Effective {
+	more = slices.Clone(more)
+	own := slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Job })
+	for i := range more {
+		if own && more[i].Level == limit.Job {
+			for _, n := range limit.Extendable {
+				*n.Rule().At(&more[i].Limits) = 0
+			}
+		}
+	}
 	return limit.Resolve(slices.Concat(j.Layers, []limit.Layer{j.asked(j.AskedPages())}, more)...)
 }
 

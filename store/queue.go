@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"headway/job"
@@ -38,11 +39,14 @@ type Queue interface {
 	// If the settings have changed, jobs that were admitted before get the new safety layer
 	// first: see [Job.Resettle].
 	Admit(ctx context.Context, now time.Time) ([]Job, error)
-	// ActiveJobs returns the admitted jobs, by number, without their Spec and Layers.
+	// ActiveJobs returns the admitted jobs, by number, without their Spec.
 	ActiveJobs(ctx context.Context) ([]Job, error)
 	// SetPace slows down a job that has not ended: requests to a host are at least pace
 	// apart from now on, or as the job requested if that is slower. 0 removes the order.
 	SetPace(ctx context.Context, now time.Time, id job.ID, pace time.Duration) error
+	// ExtendLimits is Extend for any of the limits in [limit.Extendable]: those in to are
+	// the job's own from now on, and the others stay. The layers above still apply.
+	ExtendLimits(ctx context.Context, now time.Time, id job.ID, to Extension) error
 	// Quota returns what the plan of a tenant allows in the month of now and what was
 	// used of it; zero for a tenant without a plan.
 	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)
@@ -119,22 +123,64 @@ func (j *Job) Resettle(v SettingsVersion) {
 	}
 }
 
-// Extend gives a job a new page limit, as far as the layers around it allow. A job never
-// admitted gets what is requested, and the layers apply on admission.
-func (s *Surroundings) Extend(j *Job, c Counts, maxPages int64) error {
-	if err := CheckExtend(*j, c, maxPages); err != nil {
+// Extension is new limits of a job, by name; durations in nanoseconds, 0 for no limit.
+type Extension map[limit.Name]int64
+
+// Describe lists the limits that the extension names as they are in force.
+func (to Extension) Describe(e limit.Effective) string {
+	var list []string
+	for _, n := range limit.Extendable {
+		if _, ok := to[n]; ok {
+			list = append(list, e.Of(n).String())
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// check reports an invalid extension: see [CheckExtend] for pages. The others must not be
+// below what the job requested before, because part of that may be used.
+func (to Extension) check(j *Job, c Counts) error {
+	// Without a new page limit it is checked as one to none, which any job may have.
+	if err := CheckExtend(*j, c, to[limit.Pages]); err != nil {
 		return err
 	}
+	before := limit.Resolve(limit.Layer{Level: limit.Job, Limits: j.Asked()})
+	for n, amount := range to {
+		was := before.Of(n)
+		switch {
+		case !slices.Contains(limit.Extendable, n), amount < 0:
+			return fmt.Errorf("cannot extend %s to %d", n, amount)
+		case n != limit.Pages && amount > 0 && amount < was.Max:
+			return fmt.Errorf("%s is below %s: %w", limit.Ceiling{Limit: n, Layer: limit.Job, Max: amount}, was, ErrConflict)
+		}
+	}
+	return nil
+}
+
+// Extend gives a job new limits, as far as the layers around it allow. A job never admitted
+// gets what is requested, and the layers apply on admission.
+func (s *Surroundings) Extend(j *Job, c Counts, to Extension) error {
+	if err := to.check(j, c); err != nil {
+		return err
+	}
+	asked := limit.Layer{Level: limit.Job, Limits: j.Asked()}
+	for n, amount := range to {
+		*n.Rule().At(&asked.Limits) = amount
+	}
+	pages := asked.Limits.Pages
+	with := Job{Layers: []limit.Layer{asked}}
 	if !slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Safety }) {
-		j.Layers = []limit.Layer{j.asked(maxPages)}
-		j.MaxPages = maxPages
+		j.Layers, j.MaxPages = with.Layers, pages
 		return nil
 	}
-	layers, most := s.layers(j, maxPages), maxPages
-	if pages := limit.Resolve(layers...).Of(limit.Pages); pages.Limited() && j.MaxPages > 0 {
-		if most = max(pages.Max, c.Pages()+c.Tokens); most == 0 {
-			return fmt.Errorf("extend job %d: %s: %w", j.ID, pages, ErrConflict)
+	layers, most := s.layers(&with, pages), pages
+	if ceiling := limit.Resolve(layers...).Of(limit.Pages); ceiling.Limited() && j.MaxPages > 0 {
+		if most = max(ceiling.Max, c.Pages()+c.Tokens); most == 0 {
+			return fmt.Errorf("extend job %d: %s: %w", j.ID, ceiling, ErrConflict)
 		}
+	}
+	if _, changed := to[limit.Pages]; !changed && j.MaxPages == 0 {
+		most = 0 // it has run without a page limit
 	}
 	j.MaxPages, j.Layers = most, layers
 	return nil

@@ -62,6 +62,7 @@ type fleetJob struct {
 	maxPages    int64
 	settings    int64                         // version of the fleet's settings
 	ranFor      func(time.Time) time.Duration // its running time, of all workers and runs
+	layers      []limit.Layer
 	pace        time.Duration
 	home        store.Slot // its owner supervises the job
 	seeded      bool       // we added its seeds

@@ -74,7 +74,7 @@ func (m *member) onJobs(work context.Context, now time.Time, list []store.Job) {
 		case r == nil && j.State != job.Paused:
 			m.openRun(work, j.ID)
 		case r == nil:
-		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages || r.settings != j.Settings:
+		case !r.started.Equal(j.StartedAt) || r.maxPages != j.MaxPages || r.settings != j.Settings || !slices.Equal(r.layers, j.Layers):
 			// It was resumed or extended, or the safety limits changed: read its queue and
 			// budget again.
 			m.endRun(now, r)
@@ -206,7 +206,7 @@ func (o *opener) newRun(j store.Job) (*run, error) {
 	}
 	r.shared, r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = true, j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
 	r.settings, r.ranFor = j.Settings, j.RanFor
-	r.Queue = o.queue
+	r.layers, r.Queue = j.Layers, o.queue
 	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(o.key, cfg.Seeds[0].Domain())
 	return r, nil

@@ -113,6 +113,7 @@ func TestLimits(t *testing.T) {
 		if !l.Success || !slices.Equal(l.Errors, []stopRow{{"max_pages", w.layer, w.pages, w.pages, w.message}}) || len(l.Limits) == 0 || l.Limits[0].Name != "max_pages" || l.Limits[0].Layer != w.layer || l.Limits[0].Max != w.pages || l.Limits[0].Requested != 1000 {
 			t.Errorf("%s: %+v", w.tenant, l)
 		}
+		f.warnedOnce(w.id)
 	}
 	if kills == 0 {
 		t.Error("no worker was killed")
@@ -167,16 +168,23 @@ func TestLimitsOfHosts(t *testing.T) {
 	if !l.Success || !slices.Equal(l.Errors, []stopRow{{"max_hosts", "plan", most, most, "Plan limit: Maximum 5 hosts per crawl"}}) || at < 0 || l.Limits[at].Layer != "plan" || l.Limits[at].Max != most {
 		t.Errorf("%+v", l)
 	}
-	var told []string
+	f.warnedOnce(id)
+	f.leaveAll()
+}
+
+// warnedOnce wants one event at 80 and at 95 % of a limit that stopped a job, and one when
+// it was reached.
+func (f *fleet) warnedOnce(id int64) {
+	f.Helper()
+	var events []string
 	f.sql(func(conn *pgx.Conn) error {
 		rows, err := conn.Query(f.Context(), "select e.kind || ' ' || (e.body::jsonb ->> 'percent') from event e where e.job = $1 and e.kind like 'limit.%' order by 1", id)
 		if err == nil {
-			told, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			events, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
 		return err
 	})
-	if !slices.Equal(told, []string{"limit.near 80", "limit.near 95", "limit.reached 100"}) {
-		t.Errorf("events are %v", told)
+	if !slices.Equal(events, []string{"limit.near 80", "limit.near 95", "limit.reached 100"}) {
+		f.Errorf("job %d has the events %v", id, events)
 	}
-	f.leaveAll()
 }

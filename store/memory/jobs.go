@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 	"headway/visit"
 	"headway/weburl"
@@ -114,6 +115,11 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 
 // Extend implements [store.Jobs].
 func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
+	return s.ExtendLimits(ctx, now, id, store.Extension{limit.Pages: maxPages})
+}
+
+// ExtendLimits implements [store.Queue].
+func (s *Store) ExtendLimits(ctx context.Context, now time.Time, id job.ID, to store.Extension) error {
 	if err := s.begin(ctx, "extend"); err != nil {
 		return err
 	}
@@ -125,7 +131,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 	c := s.count(r)
 	around := s.around(now, r)
 	around.Safety = s.settings.newest().Safety
-	if err := around.Extend(&r.Job, c, maxPages); err != nil {
+	if err := around.Extend(&r.Job, c, to); err != nil {
 		return fmt.Errorf("extend job %d: %w", id, err)
 	}
 	s.ledger.SetLimit(id, r.MaxPages, c.Pages())

@@ -114,7 +114,9 @@ func (s *Store) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 	defer s.mu.Unlock()
 	var list []store.Job
 	for _, r := range s.active() {
-		list = append(list, withoutSpec(r.Job))
+		j := r.Job
+		j.Spec = nil
+		list = append(list, j)
 	}
 	slices.SortFunc(list, func(a, b store.Job) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil

@@ -153,9 +153,14 @@ func (s *Store) SetState(ctx context.Context, now time.Time, id job.ID, from, to
 	return nil
 }
 
-// Extend implements [store.Jobs]. The deferred URLs are readmitted in several
-// transactions.
+// Extend implements [store.Jobs].
 func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
+	return s.ExtendLimits(ctx, now, id, store.Extension{limit.Pages: maxPages})
+}
+
+// ExtendLimits implements [store.Queue]. The deferred URLs are readmitted in several
+// transactions.
+func (s *Store) ExtendLimits(ctx context.Context, now time.Time, id job.ID, to store.Extension) error {
 	n := newNeeds()
 	n.jobs[id] = true
 	if err := s.resolve(ctx, n); err != nil {
@@ -164,7 +169,7 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 	if n.tables[id] == nil {
 		return fmt.Errorf("extend job %d: %w", id, store.ErrNotFound)
 	}
-	if err := s.change(ctx, func(ctx context.Context, c *change) error { return c.setLimit(ctx, now, id, maxPages) }); err != nil {
+	if err := s.change(ctx, func(ctx context.Context, c *change) error { return c.setLimits(ctx, now, id, to) }); err != nil {
 		return fmt.Errorf("extend job %d: %w", id, err)
 	}
 	for more := true; more; {
@@ -183,9 +188,9 @@ func (s *Store) Extend(ctx context.Context, now time.Time, id job.ID, maxPages i
 	return nil
 }
 
-// setLimit gives a job a new page limit. No commit of the job runs meanwhile, and the
+// setLimits gives a job new limits. No commit of the job runs meanwhile, and the
 // account is locked: used, held and free tokens are consistent.
-func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPages int64) error {
+func (c *change) setLimits(ctx context.Context, now time.Time, id job.ID, to store.Extension) error {
 	c.lockJob(int32(id))
 	c.exec("select 1 from account where job = $1 for update", id)
 	if err := c.send(ctx); err != nil {
@@ -216,7 +221,7 @@ func (c *change) setLimit(ctx context.Context, now time.Time, id job.ID, maxPage
 	if err != nil {
 		return err
 	}
-	if err := s.Extend(j, counts, maxPages); err != nil {
+	if err := s.Extend(j, counts, to); err != nil {
 		return err
 	}
 	c.exec("update job set max_pages = $2, layers = $3, changed_at = $4 where id = $1", id, j.MaxPages, notNone(j.Layers), milli(now))

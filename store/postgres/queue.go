@@ -270,9 +270,9 @@ func (c *change) had(ctx context.Context, id job.ID, s *store.Surroundings) (sto
 // ActiveJobs implements [store.Queue].
 func (s *Store) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 	var list []store.Job
-	r, err := s.pool.Query(ctx, "select "+jobFacts+" from job j where "+active+" order by j.id")
+	r, err := s.pool.Query(ctx, "select "+jobFacts+", j.layers from job j where "+active+" order by j.id")
 	if err == nil {
-		err = scanJobs(&list)(r)
+		err = scanJobs(&list, layersOf)(r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list active jobs: %w", wrap(err))

@@ -327,6 +327,34 @@ func testExtension(t *testing.T, open Open) {
 	if j := w.admit(limit.Limits{Pages: 3}, free); j.MaxPages != 0 || j.Limits().Max(limit.Pages) != 3 {
 		t.Errorf("%d pages, %s", j.MaxPages, j.Limits().Of(limit.Pages))
 	}
+
+	// The other limits are extended the same way, in any combination.
+	others := func(to store.Extension, want string) {
+		t.Helper()
+		w.check(w.q.ExtendLimits(w.ctx, w.now, id, to))
+		if got := to.Describe(w.readLimits(id)); got != want {
+			t.Errorf("extended to %v: %s, want %s", to, got, want)
+		}
+	}
+	others(store.Extension{limit.Requests: 50, limit.Time: int64(time.Hour)}, "max_requests 50 (job), max_time 1h (job)")
+	w.plan(store.Plan{Name: "acme", Limits: limit.Limits{Time: time.Minute}})
+	others(store.Extension{limit.Time: int64(2 * time.Hour), limit.Bytes: 7}, "max_bytes 7 (job), max_time 1m (plan; requested 2h)")
+	others(store.Extension{limit.Bytes: 0, limit.Requests: 60}, "max_requests 60 (job), max_bytes none")
+	for _, to := range []store.Extension{{limit.Requests: 59}, {limit.Time: int64(time.Hour)}} {
+		if err := w.q.ExtendLimits(w.ctx, w.now, id, to); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("extended to less, %v: %v", to, err)
+		}
+	}
+	for _, to := range []store.Extension{{limit.Depth: 5}, {limit.Requests: -1}} {
+		if err := w.q.ExtendLimits(w.ctx, w.now, id, to); err == nil {
+			t.Errorf("extended to %v", to)
+		}
+	}
+	for _, j := range w.active() {
+		if j.ID == id && j.Limits().Of(limit.Requests).Max != 60 {
+			t.Errorf("workers read %v", j.Layers)
+		}
+	}
 }
 
 func testPlanPlaces(t *testing.T, open Open) {
@@ -468,4 +496,11 @@ func testNotices(t *testing.T, open Open) {
 	if first, err := w.q.Note(w.ctx, store.Notice{Job: id, Percent: 80}); err != nil || first {
 		t.Errorf("of a job that is gone: %v, %v", first, err)
 	}
+}
+
+// readLimits returns the limits of a job that are in force.
+func (w *tenantWorld) readLimits(id job.ID) limit.Effective {
+	w.t.Helper()
+	j := w.read(id)
+	return j.Limits()
 }

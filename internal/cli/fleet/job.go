@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"headway/internal/jobspec"
 	"headway/job"
 	"headway/limit"
+	"headway/store"
 )
 
 // JobCommand builds `headway job`.
@@ -232,24 +234,31 @@ func jobOrderCommand(name, short string, from, to job.State) *cobra.Command {
 }
 
 func jobExtendCommand() *cobra.Command {
-	var pages int64
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "extend JOB --max-pages N",
-		Short: "Raise the page limit of a job and continue it",
-		Long: `Set a new page limit for a job. Deferred URLs are queued again, and a job that
-had ended waits for a free place. The safety limits and the tenant's plan still
-apply when the job starts; if they cap the limit, the output says so.`,
+		Use:   "extend JOB",
+		Short: "Raise limits of a job and continue it",
+		Long: `Set new limits for a job: pages, requests, bytes or running time, each
+including what the job has already used; 0 means no limit. Deferred URLs are
+queued again, and a job that a limit stopped waits for a free place. The safety
+limits and the tenant's plan still apply; if they cap a limit, the output says
+so.`,
+		Example: `  headway job extend 7 --max-pages 1000
+  headway job extend 7 --max-time 2h --max-requests 5000`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := config.Extension(cmd.Flags())
+			if err != nil {
+				return command.Usage(err, command.HintOf(err))
+			}
 			return withJob(cmd, args[0], func(ctx context.Context, f jobs, j *answer.Job) error {
-				if !cmd.Flags().Changed("max-pages") {
-					return command.Usage(fmt.Errorf("cannot extend job %d: --max-pages is missing", j.ID), "give the new total page limit, for example --max-pages 1000; 0 means no limit")
+				if len(to) == 0 {
+					return command.Usage(fmt.Errorf("cannot extend job %d: no limit given", j.ID), "give a new limit, for example --max-pages 1000 or --max-time 2h; 0 means no limit")
 				}
 				if j.State == job.Cancelled {
 					return command.Usage(fmt.Errorf("job %d is cancelled and cannot be extended", j.ID), "headway job submit creates a new job")
 				}
-				if err := f.extend(ctx, j, pages); err != nil {
+				if err := f.extend(ctx, j, to); err != nil {
 					return err
 				}
 				limits, err := f.limits(ctx, j.ID)
@@ -263,25 +272,34 @@ apply when the job starts; if they cap the limit, the output says so.`,
 					}
 					return command.PrintJSON(cmd.OutOrStdout(), newShownJob(&after, &limits))
 				}
-				told := fmt.Sprintf("job %d: page limit is now %d", j.ID, pages)
-				if pages == 0 {
-					told = fmt.Sprintf("job %d: %s", j.ID, limit.Ceiling{Limit: limit.Pages})
-				}
-				for _, l := range limits.Ceilings {
-					if l.Limit == limit.Pages && (l.Requested > l.Max || pages == 0) {
-						told = fmt.Sprintf("job %d: %s", j.ID, l.Text)
-					}
-				}
-				if j.State.Ended() && j.State != job.Partial {
-					told += fmt.Sprintf(", but the job is %s and will not continue", j.State)
-				}
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), told)
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), extendedInWords(j, to, &limits))
 				return err
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&pages, "max-pages", 0, "new page limit, including pages already fetched; 0 means no limit")
-	config.RegisterClient(cmd.Flags())
+	config.RegisterExtension(cmd.Flags())
 	command.JSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// extendedInWords says which limits are in force after an extension.
+func extendedInWords(j *answer.Job, to store.Extension, limits *answer.JobLimits) string {
+	var list []string
+	for _, n := range limit.Extendable {
+		if _, ok := to[n]; !ok {
+			continue
+		}
+		text := limit.Ceiling{Limit: n}.String()
+		for _, l := range limits.Ceilings {
+			if l.Limit == n {
+				text = l.Text
+			}
+		}
+		list = append(list, text)
+	}
+	text := fmt.Sprintf("job %d: %s", j.ID, strings.Join(list, ", "))
+	if j.State.Ended() && j.State != job.Partial {
+		text += fmt.Sprintf(", but the job is %s and will not continue", j.State)
+	}
+	return text
 }

@@ -27,7 +27,7 @@ type jobs interface {
 	limits(ctx context.Context, id job.ID) (answer.JobLimits, error)
 	// order moves a job that may be moved to another state.
 	order(ctx context.Context, j *answer.Job, what string, to job.State) error
-	extend(ctx context.Context, j *answer.Job, pages int64) error
+	extend(ctx context.Context, j *answer.Job, to store.Extension) error
 	setPace(ctx context.Context, j *answer.Job, pace time.Duration) error
 	why(ctx context.Context, id job.ID, url string) (*answer.Why, error)
 	// hosts, slow and plan write warnings to errs.

@@ -18,6 +18,7 @@ import (
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/job"
+	"headway/limit"
 	"headway/store"
 )
 
@@ -163,8 +164,15 @@ func (f *jobsOfServer) setPace(ctx context.Context, j *answer.Job, pace time.Dur
 	return nil
 }
 
-func (f *jobsOfServer) extend(ctx context.Context, j *answer.Job, pages int64) error {
-	if _, err := f.api.ExtendJob(ctx, int64(j.ID), client.Extension{MaxPages: pages}); err != nil {
+func (f *jobsOfServer) extend(ctx context.Context, j *answer.Job, to store.Extension) error {
+	fields, body := limit.Fields{}, client.Extension{}
+	for n, amount := range to {
+		fields[n.Rule().Field()], _ = n.InUnits(amount)
+	}
+	if err := bodyOf(fields, &body); err != nil {
+		return err
+	}
+	if _, err := f.api.ExtendJob(ctx, int64(j.ID), body); err != nil {
 		return f.about(j.ID, err)
 	}
 	return nil

@@ -16,7 +16,6 @@ import (
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/job"
-	"headway/limit"
 	"headway/store"
 	"headway/store/postgres"
 )
@@ -130,19 +129,19 @@ func (f *jobsOfStore) order(ctx context.Context, j *answer.Job, what string, to 
 	})
 }
 
-func (f *jobsOfStore) extend(ctx context.Context, j *answer.Job, pages int64) error {
+func (f *jobsOfStore) extend(ctx context.Context, j *answer.Job, to store.Extension) error {
 	before, err := f.stored(ctx, j.ID)
 	if err != nil {
 		return err
 	}
-	if err := f.Extend(ctx, time.Now().UTC(), j.ID, pages); err != nil {
+	if err := f.ExtendLimits(ctx, time.Now().UTC(), j.ID, to); err != nil {
 		return command.Usage(err, showHint(j.ID))
 	}
 	after, err := f.stored(ctx, j.ID)
 	if err != nil {
 		return err
 	}
-	return f.ordered(ctx, j, "extend", before.Limits().Of(limit.Pages).String(), after.Limits().Of(limit.Pages).String(), func(ctx context.Context) error {
+	return f.ordered(ctx, j, "extend", to.Describe(before.Limits()), to.Describe(after.Limits()), func(ctx context.Context) error {
 		if j.State != job.Partial {
 			return nil
 		}

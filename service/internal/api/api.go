@@ -53,7 +53,7 @@ type Store interface {
 	CreateJob(ctx context.Context, j store.Job) (id jobID, err error)
 	SetState(ctx context.Context, now time.Time, id jobID, from, to jobState, reason string) error
 	SetPace(ctx context.Context, now time.Time, id jobID, pace time.Duration) error
-	Extend(ctx context.Context, now time.Time, id jobID, maxPages int64) error
+	ExtendLimits(ctx context.Context, now time.Time, id jobID, to store.Extension) error
 }
 
 // Chores is what the API needs of the background jobs.

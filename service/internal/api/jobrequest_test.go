@@ -15,6 +15,7 @@ import (
 	"headway/ask"
 	"headway/internal/config"
 	"headway/limit"
+	"headway/store"
 )
 
 // TestEverySettingOfAJob requests every setting that a job may have with the API, and
@@ -72,16 +73,18 @@ func TestEverySettingOfAJob(t *testing.T) {
 	a := &API{settings: func(asked config.Asked) (*config.Settings, error) {
 		return config.LoadJob(pflag.NewFlagSet("test", pflag.ContinueOnError), nil, asked)
 	}}
-	back, err := a.requestOf(text, 60)
+	back, err := a.requestOf(text, &store.Job{Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}}})
 	if diff := cmp.Diff(r, back); err != nil || diff != "" {
 		t.Errorf("what is read is not what was sent: %v %s", err, diff)
 	}
 	bad := []byte(`{"seeds":["https://example.com/"],"settings":{"scope":["nowhere"]}}`)
 	a.log = slog.New(slog.DiscardHandler)
-	if back, err := a.requestOf(bad, 0); err != nil || len(back.Seeds) != 1 || back.Scope != "" {
+	if back, err := a.requestOf(bad, &store.Job{}); err != nil || len(back.Seeds) != 1 || back.Scope != "" {
 		t.Errorf("settings that are no longer valid: %+v, %v", back, err)
 	}
-	if back, err = a.requestOf(text, 90); err != nil || back.Limits["max_pages"] != 90 {
+	set.Limits.Pages, set.Limits.Time = 90, 90*time.Second
+	extended := &store.Job{Layers: []limit.Layer{{Level: limit.Job, Limits: set.Limits}}}
+	if back, err = a.requestOf(text, extended); err != nil || back.Limits["max_pages"] != 90 || back.Limits["max_time_seconds"] != 90 {
 		t.Errorf("after an extension: %v, %v", back.Limits, err)
 	}
 }

@@ -41,7 +41,7 @@ type JobView struct {
 	answer.Job
 	Seeds []string `json:"seeds" nullable:"false" doc:"The seeds as given in the request."`
 	JobSettings
-	Limits limit.Fields `json:"limits,omitempty" doc:"The limits that the job requests, as in the request; max_pages as last set by extend. GET /v1/jobs/{job}/limits returns the limits in force."`
+	Limits limit.Fields `json:"limits,omitempty" doc:"The limits that the job requests, as in the request; with those last set by extend. GET /v1/jobs/{job}/limits returns the limits in force."`
 	DryRun bool         `json:"dry_run,omitempty" doc:"Whether this is a dry run, which fetches no pages."`
 }
 
@@ -53,9 +53,26 @@ type JobList struct {
 	NextCursor string       `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page."`
 }
 
-// Extension is a new page limit.
+// Extension is new limits of a job. Those that are absent stay as they are.
 type Extension struct {
-	MaxPages int64 `json:"max_pages" minimum:"0" doc:"The new page limit, including pages already fetched; 0 means no limit."`
+	MaxPages    *int64       `json:"max_pages,omitempty" minimum:"0" maximum:"9007199254740992" doc:"The new page limit, including pages already fetched; 0 means no limit."`
+	MaxRequests *int64       `json:"max_requests,omitempty" minimum:"0" maximum:"9007199254740992" doc:"The new request limit, including requests already sent; 0 means no limit."`
+	MaxBytes    *int64       `json:"max_bytes,omitempty" minimum:"0" maximum:"9007199254740992" doc:"The new limit of downloaded bytes, including those already downloaded; 0 means no limit."`
+	MaxTime     *ask.Seconds `json:"max_time_seconds,omitempty" minimum:"0" maximum:"31536000" doc:"The new limit of the running time, including the time the job has already run; 0 means no limit."`
+}
+
+// limits are those that were given.
+func (e *Extension) limits() store.Extension {
+	to := store.Extension{}
+	for n, amount := range map[limit.Name]*int64{limit.Pages: e.MaxPages, limit.Requests: e.MaxRequests, limit.Bytes: e.MaxBytes} {
+		if amount != nil {
+			to[n] = *amount
+		}
+	}
+	if e.MaxTime != nil {
+		to[limit.Time] = int64(e.MaxTime.Duration())
+	}
+	return to
 }
 
 func (a *API) registerJobs() {
@@ -95,8 +112,8 @@ func (a *API) registerJobs() {
 		}, NotFound, WrongState, Conflict)
 	}
 	register(a, store.ScopeWrite, huma.Operation{
-		OperationID: "extend-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/extend", Tags: tags, Summary: "Continue a job that was stopped by a page limit",
-		Description: "Sets a new page limit and makes deferred URLs pending again; a job that ended partial is queued again.",
+		OperationID: "extend-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/extend", Tags: tags, Summary: "Raise limits of a job, and continue one that a limit stopped",
+		Description: "Sets new limits and makes deferred URLs pending again; a job that ended partial is queued again. Values above what the safety limits or the plan allow are capped, not refused: GET /v1/jobs/{job}/limits returns the limits in force.",
 	}, a.extendJob, NotFound, WrongState, Conflict)
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "set-pace-of-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/set-pace", Tags: tags, Summary: "Slow down a job, starting with its next request",
@@ -128,7 +145,7 @@ func (a *API) showJob(ctx context.Context, j *store.Job) (*JobAnswer, error) {
 
 // viewOf adds what was requested.
 func (a *API) viewOf(counted answer.Job, j *store.Job) (JobView, error) {
-	r, err := a.requestOf(j.Spec, j.AskedPages())
+	r, err := a.requestOf(j.Spec, j)
 	return JobView{Job: counted, Seeds: r.Seeds, JobSettings: r.JobSettings, Limits: r.Limits, DryRun: r.DryRun}, err
 }
 
@@ -272,9 +289,13 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 	if err != nil {
 		return nil, err
 	}
-	err = a.store.Extend(ctx, time.Now(), j.ID, in.Body.MaxPages)
+	to := in.Body.limits()
+	if len(to) == 0 {
+		return nil, problem(InvalidValue, "no limit given", "give at least one of max_pages, max_requests, max_bytes and max_time_seconds")
+	}
+	err = a.store.ExtendLimits(ctx, time.Now(), j.ID, to)
 	if errors.Is(err, store.ErrConflict) {
-		hint := fmt.Sprintf("check its pages and its limit with GET %s", pathOf(j.ID))
+		hint := fmt.Sprintf("check its limits with GET %s/limits", pathOf(j.ID))
 		if j.State == job.Cancelled {
 			hint = "create a new job: a cancelled job cannot continue"
 		}
@@ -283,11 +304,11 @@ func (a *API) extendJob(ctx context.Context, in *extendInput) (*JobAnswer, error
 	if err != nil {
 		return nil, err
 	}
-	is, before := j.State, j.MaxPages
+	is, before := j.State, j.Limits()
 	if j, err = a.findJob(ctx, in.Job); err != nil {
 		return nil, err
 	}
-	err = a.orderedJob(ctx, &j, "extend", fmt.Sprintf("%d pages", before), fmt.Sprintf("%d pages", j.MaxPages), func(ctx context.Context) error {
+	err = a.orderedJob(ctx, &j, "extend", to.Describe(before), to.Describe(j.Limits()), func(ctx context.Context) error {
 		if is != job.Partial {
 			return nil
 		}

@@ -8,11 +8,12 @@ import (
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/limit"
+	"headway/store"
 )
 
 // requestOf is the request of a stored job: what was sent, in the fields in which it was
-// sent. Pages is the page limit that applies by now, which an extension may have set.
-func (a *API) requestOf(text []byte, pages int64) (JobRequest, error) {
+// sent, with the limits that extensions of the job have set.
+func (a *API) requestOf(text []byte, j *store.Job) (JobRequest, error) {
 	spec, err := jobspec.Read(text)
 	if err != nil {
 		return JobRequest{}, err
@@ -31,8 +32,11 @@ func (a *API) requestOf(text []byte, pages int64) (JobRequest, error) {
 			r.Limits[rule.Field()], _ = rule.Name.InUnits(set.Limits.Of(rule.Name))
 		}
 	}
-	if pages != set.Limits.Pages {
-		r.Limits[string(limit.Pages)] = float64(pages)
+	asked := j.Asked()
+	for _, n := range limit.Extendable {
+		if amount := asked.Of(n); amount != set.Limits.Of(n) && (n == limit.Pages || len(j.Layers) > 0) {
+			r.Limits[n.Rule().Field()], _ = n.InUnits(amount)
+		}
 	}
 	return r, nil
 }

@@ -129,7 +129,7 @@ func (a *API) showSchedule(ctx context.Context, id string) (*struct{ Body Schedu
 
 func (a *API) newSchedule(s *store.Schedule) (Schedule, error) {
 	j := store.Job{MaxPages: s.MaxPages, Layers: s.Layers}
-	request, err := a.requestOf(s.Spec, j.AskedPages())
+	request, err := a.requestOf(s.Spec, &j)
 	request.Name = s.Name
 	view := Schedule{
 		ID: s.ID, Cron: s.Cron, Job: request,

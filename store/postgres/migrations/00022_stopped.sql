@@ -16,3 +16,9 @@ begin
     return null;
 end $$;
 -- +goose StatementEnd
+
+-- A job is also extended by other limits than pages. New settings of the fleet are not an
+-- extension.
+drop trigger job_changed on job;
+create trigger job_changed after update of state, max_pages, layers on job for each row
+    when (old.state <> new.state or old.settings = new.settings and (old.max_pages <> new.max_pages or old.layers <> new.layers)) execute function tell_job();
