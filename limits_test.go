@@ -468,3 +468,45 @@ func TestExtendRunning(t *testing.T) {
 		}
 	})
 }
+
+// TestUsageLimits: requests and bytes of a fleet job exceed their limit by no more than what
+// is sent in two seconds, one until a worker stores its usage and one until it is checked,
+// and what is in flight; a single worker by what is in flight. The warnings come before.
+func TestUsageLimits(t *testing.T) {
+	const hosts, size = 6, 60
+	for _, tc := range []struct {
+		name    string
+		workers int
+		most    int64 // requests
+	}{
+		{"one worker", 1, size + hosts},
+		{"three workers", 3, size + 3*hosts},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newLimited(t, farm(hosts, small(100)), limit.Limits{})
+				id := f.requestLimited(limit.Limits{Requests: size})
+				var workers []*worker
+				for range tc.workers {
+					workers = append(workers, f.start())
+				}
+				j, _ := f.await(id, 5*time.Minute)
+				f.drain(workers)
+				points, err := f.st.Points(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var requests int64
+				for i := range points {
+					requests += points[i].Requests
+				}
+				if j.State != job.Partial || j.Reason != "max_requests" || requests < size || requests > tc.most {
+					t.Errorf("%s (%s) with %d requests, want %d to %d", j.State, j.Reason, requests, size, tc.most)
+				}
+				if told := strings.Split(f.notices(id), "\n"); len(told) != 3 || !strings.HasPrefix(told[0], "max_requests: 80 % used") || told[2] != "Job limit: Maximum 60 requests per crawl" {
+					t.Errorf("notices: %q", told)
+				}
+			})
+		})
+	}
+}

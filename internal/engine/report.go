@@ -75,9 +75,13 @@ func (r *run) count(ctx context.Context, now time.Time) {
 	})
 }
 
-// endSpan returns the point of a span that has ended, if it is not empty.
+// endSpan returns the point of a span that has ended, or of part of it if the limits of the
+// job need it sooner, if it is not empty.
 func (r *run) endSpan(now time.Time) (store.Point, bool) {
 	p, ended := r.series.Next(now, func() store.Point { return r.point(now) })
+	if r.storesUsage(now) && !ended {
+		p, ended = r.point(now), true
+	}
 	return p, ended && (!r.shared || p.Requests > 0 || len(p.Ended) > 0 || p.Ran > 0)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -68,6 +69,7 @@ type fleetJob struct {
 	seeded      bool       // we added its seeds
 	supervision chore
 	unspentAt   time.Time // when to check next for unused page tokens
+	usageAt     time.Time // when to store usage next; see storesUsage
 	hostTime    hostTime
 	cancelled   bool            // a cancellation is being stored
 	ctx         context.Context // of its requests
@@ -234,11 +236,37 @@ func (r *run) bytesLeft(busy int) (n int, ok bool) {
 // in a fleet the supervising worker enforces the others.
 func (r *run) holdToLimits(now time.Time) {
 	if r.shared {
+		r.stopAtUsage(now)
 		return
 	}
 	if over := r.budget.Exceeded(); over != nil && r.stop == nil && over.Limit != limit.Pages {
 		r.halt(now, jobrun.EndFor(over))
 	}
+}
+
+// stopAtUsage sends no further requests of a fleet job that has used up its requests or
+// bytes, as far as this worker knows: what was stored when it opened the job, and its own
+// usage since. The supervising worker reads the usage of all workers and ends the job.
+func (r *run) stopAtUsage(now time.Time) {
+	for _, n := range usageLimits {
+		if r.cfg.Limits.Of(n).Reached(r.budget.Spent().Of(n)) {
+			r.f.StopJob(now, r.ID)
+		}
+	}
+}
+
+// usageLimits are the limits whose usage workers store, for the supervising worker.
+var usageLimits = []limit.Name{limit.Requests, limit.Bytes}
+
+// storesUsage reports whether this worker should store its usage of a fleet job now: as often
+// as its limits are checked, if there is such a limit.
+func (r *run) storesUsage(now time.Time) bool {
+	limited := slices.ContainsFunc(usageLimits, func(n limit.Name) bool { return r.cfg.Limits.Of(n).Limited() })
+	if !r.shared || !limited || now.Before(r.usageAt) {
+		return false
+	}
+	r.usageAt = now.Add(superviseEvery)
+	return true
 }
 
 // probeRemaining checks whether the page limit keeps any URL from being fetched. Waiting
