@@ -33,6 +33,7 @@ func TestMarkdown(t *testing.T) {
 		{"table", long + "<table><caption>Prices</caption><thead><tr><th>Fish<th>Price</thead><tr><td>Cod|s<td>1<br>2<tr><td>Eel</table>" + long, longText + "\n\nPrices\n\n| Fish | Price |\n| --- | --- |\n| Cod\\|s | 1<br>2 |\n| Eel |  |\n\n" + longText},
 		{"layout table", "<table><tr><td>" + long + "<td><h2>Head</h2>" + long + "</table>", longText + "\n\n## Head\n\n" + longText},
 		{"rule", long + "<hr>" + long + "<hr>", longText + "\n\n---\n\n" + longText},
+		{"rule in code", long + "<pre>a\n<hr>b</pre>" + long, longText + "\n\n```\na\n```\n\n---\n\n```\nb\n```\n\n" + longText},
 		{"breaks", "<p>" + longText + "<br>next<br><br>last.", longText + "  \nnext\n\nlast."},
 		{"escapes", long + "<p>1. no list * [x] _y_ a_b &lt;i&gt; `c` \\ &amp;amp; ~~z~~<p># no<p>- no<p>+ no<p>&gt; no<p>-5 degrees<p>=== no", longText + "\n\n1\\. no list \\* \\[x\\] \\_y\\_ a_b \\<i> \\`c\\` \\\\ \\&amp; \\~\\~z\\~\\~\n\n\\# no\n\n\\- no\n\n\\+ no\n\n\\> no\n\n-5 degrees\n\n\\=== no"},
 		{"base", `<base href="/other/">` + long + `<p><a href=x>A link</a> to the other, and some words.`, longText + "\n\n[A link](https://site.test/other/x) to the other, and some words."},

@@ -472,7 +472,7 @@ func (s *scanner) void(tag htmltoken.Tag) {
 			s.add(run{kind: runBreak})
 		}
 	case htmltoken.TagHr:
-		s.boundary(st)
+		s.endBlock()
 		if s.beginBlock(n) {
 			s.add(run{kind: runRule})
 			s.endBlock()
