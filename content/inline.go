@@ -280,7 +280,8 @@ func (w *inline) address(at span32) string {
 	if at.end-at.start > weburl.MaxLength {
 		return ""
 	}
-	ref := string(htmltoken.TrimSpace(htmltoken.AppendDecoded(nil, w.src[at.start:at.end], htmltoken.InAttribute)))
+	w.scratch = htmltoken.AppendDecoded(w.scratch[:0], w.src[at.start:at.end], htmltoken.InAttribute)
+	ref := string(htmltoken.TrimSpace(w.scratch))
 	if len(ref) > len("mailto:") && strings.EqualFold(ref[:len("mailto:")], "mailto:") && !strings.ContainsAny(ref, " <>()\n\t") {
 		return ref
 	}

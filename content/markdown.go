@@ -13,16 +13,24 @@ import (
 // each with a prefix for the quotes and list items around it.
 type markdown struct {
 	inline
-	result []byte
-	path   []int32 // quotes and list items around the block, the outermost first
-	last   []int32 // those around the block before
-	begun  map[int32]int32
-	rule   bool // a horizontal line waits for the next block
+	result      []byte
+	path        []int32 // quotes and list items around the block, the outermost first
+	last        []int32 // those around the block before
+	first, rest []byte  // what precedes the first line of the block and the others
+	begun       map[int32]int32
+	rule        bool // a horizontal line waits for the next block
+	cells       table
 }
 
 // appendMarkdown appends the main text as Markdown.
 func (s *scanner) appendMarkdown(out []byte, base weburl.URL) []byte {
-	w := &markdown{inline: inline{scanner: s, base: base, out: s.mdBlock}, result: out, begun: map[int32]int32{}}
+	w := &s.markdown
+	w.scanner, w.base, w.result = s, base, out
+	w.path, w.last, w.rule = w.path[:0], w.last[:0], false
+	if w.begun == nil {
+		w.begun = map[int32]int32{}
+	}
+	clear(w.begun)
 	for i := int32(0); i < int32(len(s.blocks)); i++ {
 		b := &s.blocks[i]
 		if !b.keep && !b.extra {
@@ -39,7 +47,6 @@ func (s *scanner) appendMarkdown(out []byte, base weburl.URL) []byte {
 		}
 		w.write(b.node, w.content(b))
 	}
-	s.mdBlock = w.out
 	return w.result
 }
 
@@ -90,14 +97,21 @@ func (w *markdown) write(n int32, content []byte) {
 	if len(w.result) > 0 {
 		w.separate()
 	}
-	first, rest := w.prefix()
+	w.prefix()
+	w.result = append(w.result, w.first...)
+	if len(w.rest) == 0 {
+		w.result = append(w.result, content...)
+		return
+	}
+	isFirst := true
 	for line := range bytes.Lines(content) {
-		if first != nil {
-			w.result, first = append(w.result, first...), nil
-		} else if len(line) > 1 {
-			w.result = append(w.result, rest...)
-		} else {
-			w.result = append(w.result, bytes.TrimRight(rest, " ")...)
+		switch {
+		case isFirst:
+			isFirst = false
+		case len(line) > 1:
+			w.result = append(w.result, w.rest...)
+		default:
+			w.result = append(w.result, bytes.TrimRight(w.rest, " ")...)
 		}
 		w.result = append(w.result, line...)
 	}
@@ -118,7 +132,7 @@ func (w *markdown) separate() {
 	}
 	var quote []byte
 	for _, n := range w.path[:same] {
-		quote = append(quote, w.indent(n)...)
+		quote = w.appendIndent(quote, n)
 	}
 	quote = bytes.TrimRight(quote, " ")
 	w.result = append(append(w.result, quote...), '\n')
@@ -129,19 +143,25 @@ func (w *markdown) separate() {
 	}
 }
 
-// prefix returns what precedes the first line of a block and the others.
-func (w *markdown) prefix() (first, rest []byte) {
-	first = []byte{}
+// prefix sets what precedes the first line of a block and the others.
+func (w *markdown) prefix() {
+	w.first, w.rest = w.first[:0], w.rest[:0]
 	for _, n := range w.path {
-		if _, ok := w.begun[n]; !ok && w.nodes[n].tag == htmltoken.TagLi {
-			w.begun[n] = w.number(n)
-			first = append(first, w.marker(n)...)
-		} else {
-			first = append(first, w.indent(n)...)
+		begins := false
+		if w.nodes[n].tag == htmltoken.TagLi {
+			if _, ok := w.begun[n]; !ok {
+				begins = true
+				w.begun[n] = w.number(n)
+			}
 		}
-		rest = append(rest, w.indent(n)...)
+		at := len(w.rest)
+		w.rest = w.appendIndent(w.rest, n)
+		if begins {
+			w.first = w.appendMarker(w.first, n)
+		} else {
+			w.first = append(w.first, w.rest[at:]...)
+		}
 	}
-	return first, rest
 }
 
 // number returns the number of a list item that begins.
@@ -158,18 +178,24 @@ func (w *markdown) number(n int32) int32 {
 	return next
 }
 
-// marker returns the begin of a list item.
-func (w *markdown) marker(n int32) string {
+// appendMarker appends the begin of a list item.
+func (w *markdown) appendMarker(out []byte, n int32) []byte {
 	if number := w.begun[n]; number >= 0 {
-		return strconv.Itoa(int(number)) + ". "
+		return append(strconv.AppendInt(out, int64(number), 10), ". "...)
 	}
-	return "- "
+	return append(out, "- "...)
 }
 
-// indent returns the prefix of the lines in a quote or a list item.
-func (w *markdown) indent(n int32) string {
+// appendIndent appends the prefix of the lines in a quote or a list item: as much space as
+// the marker takes.
+func (w *markdown) appendIndent(out []byte, n int32) []byte {
 	if w.nodes[n].tag == htmltoken.TagBlockquote {
-		return "> "
+		return append(out, "> "...)
 	}
-	return strings.Repeat(" ", len(w.marker(n)))
+	start := len(out)
+	out = w.appendMarker(out, n)
+	for i := range out[start:] {
+		out[start+i] = ' '
+	}
+	return out
 }

@@ -2,6 +2,8 @@ package content
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 
 	"headway/internal/htmltoken"
 )
@@ -19,17 +21,17 @@ type scanner struct {
 	marks [markCount]int32          // open marks
 	over  int                       // open elements beyond maxDepth
 
-	nodes   []node
-	blocks  []block
-	runs    []run
-	main    int32  // the node around the main text
-	scratch []byte // decoded text
-	out     []byte // the main text
-	md      []byte // the main text as Markdown
-	mdBlock []byte // one block of it
-	inBlock bool
-	late    bool // a style element after the first block hides something
-	cut     bool
+	nodes    []node
+	blocks   []block
+	runs     []run
+	main     int32    // the node around the main text
+	scratch  []byte   // decoded text
+	out      []byte   // the main text
+	md       []byte   // the main text as Markdown
+	markdown markdown // the writer of it
+	inBlock  bool
+	late     bool // a style element after the first block hides something
+	cut      bool
 }
 
 // element is an open element.
@@ -160,9 +162,32 @@ func (s *scanner) text(at htmltoken.Span, kind runKind) {
 
 var comma = []byte{','}
 
-// measure counts the characters of text, without white space, and returns the classes of all
-// its bytes. Character references count as they are written, which is near enough.
+// measure counts the characters of text, without white space, and returns the classes of
+// bytes that have to be decoded or removed. Character references count as they are written,
+// which is near enough.
 func measure(b []byte) (chars int32, classes byte) {
+	const (
+		low  = 0x0101010101010101
+		high = 0x8080808080808080
+	)
+	for len(b) >= 8 { // eight bytes at once, if they are ASCII and nothing special
+		v := binary.LittleEndian.Uint64(b)
+		control := (v - ' '*low) &^ v
+		reference := v ^ '&'*low
+		reference = (reference - low) &^ reference
+		if (v|(v+low)|control|reference)&high != 0 { // v+low finds 0x7f
+			n, c := measureBytes(b[:8])
+			chars, classes = chars+n, classes|c
+		} else {
+			chars += int32(bits.OnesCount64(((v ^ ' '*low) + ^uint64(high)) & high)) // the top bit of all but spaces
+		}
+		b = b[8:]
+	}
+	n, c := measureBytes(b)
+	return chars + n, classes | c
+}
+
+func measureBytes(b []byte) (chars int32, classes byte) {
 	for _, c := range b {
 		class := textByte[c]
 		chars += int32(class & byteFirst)

@@ -2,7 +2,6 @@ package content
 
 import (
 	"bytes"
-	"strings"
 
 	"headway/internal/htmltoken"
 )
@@ -45,58 +44,78 @@ func (s *scanner) isData(table int32) bool {
 	return most > 1 && rows > 0 && s.around(s.nodes[table].parent, &tableTag) <= s.main
 }
 
+// table is the text of a table as it is read. A row ends where the next one begins.
+type table struct {
+	text []byte
+	ends []int // of the cells in text
+	rows []int // the number of cells before each row
+	out  []byte
+}
+
 // table returns a table as Markdown: the first row is the header.
-func (w *markdown) table(table int32) []byte {
-	var rows [][]string
-	var caption []byte
-	b := w.nodes[table].first
-	columns := 0
-	for i := table + 1; i <= w.nodes[table].last; i++ {
+func (w *markdown) table(at int32) []byte {
+	t := &w.cells
+	t.text, t.ends, t.rows, t.out = t.text[:0], t.ends[:0], t.rows[:0], t.out[:0]
+	b := w.nodes[at].first
+	for i := at + 1; i <= w.nodes[at].last; i++ {
 		n := &w.nodes[i]
 		switch {
 		case n.tag == htmltoken.TagTr:
-			rows = append(rows, nil)
+			t.rows = append(t.rows, len(t.ends))
 		case n.tag == htmltoken.TagCaption:
 			for ; b < n.end; b++ {
-				caption = append(caption, w.block(&w.blocks[b], true, false)...)
+				t.out = append(t.out, w.block(&w.blocks[b], true, false)...)
 			}
 		case cellTags.Has(n.tag):
-			if len(rows) == 0 {
-				rows = append(rows, nil)
+			if len(t.rows) == 0 {
+				t.rows = append(t.rows, 0)
 			}
-			var cell []string
+			start := len(t.text)
 			for b = max(b, n.first); b < n.end; b++ {
-				if text := w.block(&w.blocks[b], false, true); len(text) > 0 {
-					cell = append(cell, string(text))
+				text := w.block(&w.blocks[b], false, true)
+				if len(text) > 0 && len(t.text) > start {
+					t.text = append(t.text, "<br>"...)
 				}
+				t.text = append(t.text, text...)
 			}
-			last := len(rows) - 1
-			rows[last] = append(rows[last], strings.Join(cell, "<br>"))
-			columns = max(columns, len(rows[last]))
+			t.ends = append(t.ends, len(t.text))
 		}
 	}
-	var out bytes.Buffer
-	if len(caption) > 0 {
-		out.Write(caption)
-		out.WriteString("\n\n")
+	if len(t.out) > 0 {
+		t.out = append(t.out, "\n\n"...)
 	}
-	header := true
-	for _, row := range rows {
-		if len(row) == 0 {
+	t.write()
+	return bytes.TrimRight(t.out, "\n")
+}
+
+// write writes the rows that have cells.
+func (t *table) write() {
+	t.rows = append(t.rows, len(t.ends))
+	columns := 0
+	for i := range t.rows[1:] {
+		columns = max(columns, t.rows[i+1]-t.rows[i])
+	}
+	start, header := 0, true
+	for i, next := range t.rows[1:] {
+		cells := t.ends[t.rows[i]:next]
+		if len(cells) == 0 {
 			continue
 		}
-		for i := range columns {
-			cell := ""
-			if i < len(row) {
-				cell = row[i]
+		for j := range columns {
+			t.out = append(t.out, "| "...)
+			if j < len(cells) {
+				t.out = append(t.out, t.text[start:cells[j]]...)
+				start = cells[j]
 			}
-			out.WriteString("| " + cell + " ")
+			t.out = append(t.out, ' ')
 		}
-		out.WriteString("|\n")
+		t.out = append(t.out, "|\n"...)
 		if header {
 			header = false
-			out.WriteString(strings.Repeat("| --- ", columns) + "|\n")
+			for range columns {
+				t.out = append(t.out, "| --- "...)
+			}
+			t.out = append(t.out, "|\n"...)
 		}
 	}
-	return bytes.TrimRight(out.Bytes(), "\n")
 }

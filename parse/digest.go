@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"math/bits"
 	"slices"
 
 	"github.com/zeebo/xxh3"
@@ -141,10 +142,10 @@ func appendWords(dst, run []byte, decode bool) []byte {
 	return dst
 }
 
-// appendInOrder appends a prefix of run that is already normalised: words with single
-// spaces. It returns the length of that prefix, which may not be the longest possible.
-// It compares and copies eight bytes at a time, which keeps the digest cheap. run must
-// not start with a space.
+// appendInOrder appends the longest prefix of run that is already normalised: words with
+// single spaces, and no space at its end unless the run ends with it. It returns the length
+// of that prefix. It compares and copies eight bytes at a time, which keeps the digest cheap;
+// near the end of memory it may stop early. run must not start with a space.
 func appendInOrder(dst, run []byte) ([]byte, int) {
 	const (
 		low  = 0x0101010101010101
@@ -170,17 +171,18 @@ func appendInOrder(dst, run []byte) ([]byte, int) {
 		space := v ^ ' '*low
 		space = ^((space&^high + ^uint64(high)) | space) & high
 		twice := space & (space<<8 | last>>56)
-		if (control|amp|odd)&high|twice != 0 {
+		binary.LittleEndian.PutUint64(out[i:], v)
+		if stop := (control|amp|odd)&high | twice; stop != 0 {
+			i += bits.TrailingZeros64(stop) >> 3
 			break
 		}
-		binary.LittleEndian.PutUint64(out[i:], v)
 		last = space
 		i += 8
 	}
 	if i >= len(run) {
 		return dst[:len(dst)+len(run)], len(run)
 	}
-	if last>>63 != 0 {
+	if i > 0 && run[i-1] == ' ' {
 		i-- // the next call decides about the space
 	}
 	return dst[:len(dst)+i], i
