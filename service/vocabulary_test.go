@@ -265,7 +265,7 @@ func TestStoppedJob(t *testing.T) {
 		t.Errorf("queue is %+v", q)
 	}
 	now := time.Now()
-	if _, err := s.st.Admit(t.Context(), now, limit.Limits{}); err != nil {
+	if _, err := s.st.Admit(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 	id := job.ID(made.ID)

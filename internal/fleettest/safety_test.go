@@ -61,7 +61,7 @@ func TestServiceSafety(t *testing.T) {
 
 	// Pages: the job, and an extension of it.
 	f.stopped(f.safely(pages), "max_pages", safetyPages, "Safety limit: Maximum 50 pages per crawl (requested: 1000)")
-	extended, err := acme.ExtendJob(t.Context(), pages, client.Extension{MaxPages: 5000})
+	extended, err := acme.ExtendJob(t.Context(), pages, client.Extension{MaxPages: new(int64(5000))})
 	attempt(t, "POST /v1/jobs/{job}/extend to 5000 pages", err, stateOf(extended))
 	f.olderWorker()
 
@@ -86,7 +86,7 @@ func TestServiceSafety(t *testing.T) {
 	if most := int((safetyTime() + grace) / pace); requests > most+2 {
 		t.Errorf("%d requests, at a pace of %v at most %d", requests, pace, most)
 	}
-	extended, err = acme.ExtendJob(t.Context(), slow, client.Extension{MaxPages: 5000})
+	extended, err = acme.ExtendJob(t.Context(), slow, client.Extension{MaxPages: new(int64(5000))})
 	attempt(t, "extend after the time limit", err, stateOf(extended))
 
 	// The others have waited, and get no more.
@@ -240,15 +240,15 @@ func (f *fleet) ranFor(id int64) time.Duration {
 func (f *fleet) stopped(j job, reason string, pages int64, message string) {
 	f.Helper()
 	l, ran := f.limits(j.ID), f.ranFor(j.ID)
-	f.Logf("job %d: %s (%s), %d pages in %v, errors %q", j.ID, j.State, j.Reason, j.Pages, ran, l.Errors)
+	f.Logf("job %d: %s (%s), %d pages in %v, errors %+v", j.ID, j.State, j.Reason, j.Pages, ran, l.Errors)
 	if j.State != "partial" || j.Reason != reason || j.Pages > safetyPages || pages > 0 && j.Pages != pages || f.recorded(j.ID) != j.Pages {
 		f.Errorf("job %d: %s (%s) with %d pages, %d stored", j.ID, j.State, j.Reason, j.Pages, f.recorded(j.ID))
 	}
 	if ran > safetyTime()+grace {
 		f.Errorf("job %d ran for %v", j.ID, ran)
 	}
-	if message != "" && (len(l.Errors) != 1 || l.Errors[0] != message) {
-		f.Errorf("job %d: errors %q, want %q", j.ID, l.Errors, message)
+	if message != "" && (len(l.Errors) != 1 || l.Errors[0].Text != message) {
+		f.Errorf("job %d: errors %+v, want %q", j.ID, l.Errors, message)
 	}
 }
 
