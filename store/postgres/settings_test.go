@@ -21,8 +21,10 @@ func TestUnsetSettings(t *testing.T) {
 	fatal(t, err)
 	queued, err := s.CreateJob(ctx, store.Job{State: job.Queued, MaxPages: 100})
 	fatal(t, err)
-	_, err = s.pool.Exec(ctx, "delete from fleet_settings") // as the migration would leave it
-	fatal(t, err)
+	for _, text := range []string{"delete from fleet_settings", "update job set settings = 0"} { // as the migration leaves it
+		_, err = s.pool.Exec(ctx, text)
+		fatal(t, err)
+	}
 	fatal(t, s.SetState(ctx, now, running, job.Running, job.Paused, ""))
 	if v, err := s.FleetSettings(ctx); err != nil || v.Version != 0 {
 		t.Errorf("version %d, %v", v.Version, err)
