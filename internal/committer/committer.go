@@ -63,6 +63,7 @@ type Config struct {
 	Lease          func(store.Slot) (lease store.Lease, ours bool)
 	Host           func(name string) (Host, bool)               // its current state; not ok if it is not in memory
 	MaxLowPriority func(visits int) int                         // how many low-priority visits go into a commit with that many visits
+	HostTime       func(now time.Time) []store.HostTime         // at most [store.MaxHostTimes], to go with a commit; may be nil
 	Sync           func(context.Context) error                  // called before each commit, in the background
 	CommitContext  func() (context.Context, context.CancelFunc) // outlives the work, for the last commits
 	OnAttempt      func(ctx context.Context, err error)         // called after a failed attempt
@@ -223,13 +224,13 @@ func (c *Committer) Unstored(domainOf func(host string) string) map[string]bool 
 }
 
 // Return returns page tokens at the end, after all other commits.
-func (c *Committer) Return(ctx context.Context, now time.Time, list []store.Return, times []store.HostTime) error {
-	if len(list)+len(times) == 0 {
+func (c *Committer) Return(ctx context.Context, now time.Time, list []store.Return) error {
+	if len(list) == 0 {
 		return nil
 	}
 	c.number++
-	if _, err := c.cfg.Store.Commit(ctx, store.Commit{Worker: c.worker, Number: c.number, At: now, Returns: list, HostTime: times}); err != nil {
-		return fmt.Errorf("return page tokens and store host times: %w", err)
+	if _, err := c.cfg.Store.Commit(ctx, store.Commit{Worker: c.worker, Number: c.number, At: now, Returns: list}); err != nil {
+		return fmt.Errorf("return page tokens: %w", err)
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ func (c *Committer) compose(now time.Time) *Done {
 		d.Entries[i].write(&d.Commit)
 	}
 	c.pending = append([]Entry(nil), c.pending[n:]...)
+	if c.cfg.HostTime != nil && len(d.Commit.HostTime) == 0 {
+		d.Commit.HostTime = c.cfg.HostTime(now)
+	}
 	c.writeHosts(&d.Commit, slots)
 	c.writePaces(&d.Commit, slots)
 	for s := range slots {

@@ -190,7 +190,7 @@ func (c *crawler) crawl(ctx context.Context) error {
 
 // giveBack releases what the store counts as ours, except the slots.
 func (c *crawler) giveBack(ctx context.Context, now time.Time) error {
-	return errors.Join(c.jobs.giveBack(ctx, now), c.loader.yieldAll(ctx, now))
+	return errors.Join(c.jobs.returnTokens(ctx, now), c.loader.yieldAll(ctx, now))
 }
 
 // leave leaves the store cleanly.

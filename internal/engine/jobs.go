@@ -73,19 +73,15 @@ func (js *jobs) sendErrands(now time.Time, errands []store.Errand) {
 	}
 }
 
-// giveBack returns unused page tokens, and stores the host time of fleet jobs.
-func (js *jobs) giveBack(ctx context.Context, now time.Time) error {
+// returnTokens returns unused page tokens.
+func (js *jobs) returnTokens(ctx context.Context, now time.Time) error {
 	var list []store.Return
-	var times []store.HostTime
 	for id, r := range js.runs {
-		if r.shared {
-			times = append(times, r.takeHostTime(now)...)
-		}
 		if n := js.f.Unused(id); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
 			list = append(list, store.Return{Job: id, Tokens: n})
 		}
 	}
-	return js.commits.Return(ctx, now, list, times[:min(len(times), store.MaxHostTimes)])
+	return js.commits.Return(ctx, now, list)
 }
 
 // recordPoints stores the time series of the runs whose span has ended.
