@@ -52,7 +52,7 @@ type Queue interface {
 	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)
 }
 
-// KeptPart: one in KeptPart places is kept free for tenants that have none, so that these
+// KeptPart says that one in KeptPart places is kept free for tenants that have none, so that these
 // need not wait until another tenant's job ends.
 const KeptPart = 10
 
