@@ -225,7 +225,7 @@ func TestAnswers(t *testing.T) {
 		}
 		return err
 	})
-	if n := len(orders); n < 3 || orders[0] != "slow" || orders[n-2] != "cancel" || orders[n-1] != "drain" {
+	if n := len(orders); n < 4 || orders[0] != "set-safety" || orders[1] != "slow" || orders[n-2] != "cancel" || orders[n-1] != "drain" {
 		t.Errorf("orders in the log: %v", orders)
 	}
 	f.paced()

@@ -22,11 +22,11 @@ type limited struct {
 
 // stopRow is a limit that stopped a job.
 type stopRow struct {
-	Name     string `json:"limit"`
-	Layer    string `json:"layer"`
-	Max      int64  `json:"max"`
-	Observed int64  `json:"observed"`
-	Text     string `json:"text"`
+	Name     string  `json:"limit"`
+	Layer    string  `json:"layer"`
+	Max      float64 `json:"max"`
+	Observed float64 `json:"observed"`
+	Text     string  `json:"text"`
 }
 
 // limitRow is one limit.
@@ -110,7 +110,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %s (%s) with %d pages, %d stored, %d used, want partial (max_pages) with %d", w.tenant, j.State, j.Reason, j.Pages, f.recorded(w.id), f.used(w.tenant), w.pages)
 		}
 		l := f.limits(w.id)
-		if !l.Success || !slices.Equal(l.Errors, []stopRow{{"max_pages", w.layer, w.pages, w.pages, w.message}}) || len(l.Limits) == 0 || l.Limits[0].Name != "max_pages" || l.Limits[0].Layer != w.layer || l.Limits[0].Max != w.pages || l.Limits[0].Requested != 1000 {
+		if !l.Success || !slices.Equal(l.Errors, []stopRow{{"max_pages", w.layer, float64(w.pages), float64(w.pages), w.message}}) || len(l.Limits) == 0 || l.Limits[0].Name != "max_pages" || l.Limits[0].Layer != w.layer || l.Limits[0].Max != w.pages || l.Limits[0].Requested != 1000 {
 			t.Errorf("%s: %+v", w.tenant, l)
 		}
 		f.warnedOnce(w.id)

@@ -49,7 +49,7 @@ func TestOptOut(t *testing.T) {
 	f.leaveAll()
 	t.Logf("%d requests to %s, %d before the answer", f.requestsTo(host), host, before)
 	log := all(f, api.AllOrders(t.Context(), client.ListOrdersParams{}))
-	if len(log) != 1 || log[0].What != "opt out" || log[0].Host != name || log[0].By != "anonymous" || log[0].Before == log[0].After {
+	if len(log) != 2 || log[0].What != "set-safety" || log[1].What != "opt out" || log[1].Host != name || log[1].By != "anonymous" || log[1].Before == log[1].After {
 		t.Errorf("the log says %+v", log)
 	}
 	f.polite()
