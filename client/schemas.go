@@ -1169,7 +1169,7 @@ type Safety struct {
 	By string `json:"by"`
 	// Minimum interval between two commits of a worker.
 	CommitGapSeconds float64   `json:"commit_gap_seconds"`
-	CreatedAt        time.Time `json:"created_at"`
+	CreatedAt        time.Time `json:"created_at,omitzero"`
 	// The version; each change adds one.
 	ID int64 `json:"id"`
 	// How long a worker keeps its hosts after its last heartbeat.

@@ -38,8 +38,8 @@ type FleetSettings struct {
 
 // SettingsVersion is a version of the settings: who made it, and when.
 type SettingsVersion struct {
-	Version int64 // from 1
-	At      time.Time
+	Version int64     // from 1
+	At      time.Time // zero for that of a new database
 	By      string
 	FleetSettings
 }

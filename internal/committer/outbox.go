@@ -9,9 +9,8 @@ type Outbox struct {
 	texts   int // bytes of the texts that wait
 }
 
-// NewOutbox returns an outbox. One batch is ready for the outputs while they write another;
-// these two are not counted.
-func NewOutbox() *Outbox { return &Outbox{out: make(chan []visit.Visit, 1)} }
+// NewOutbox returns an outbox that passes on a few batches at a time.
+func NewOutbox() *Outbox { return &Outbox{out: make(chan []visit.Visit, 4)} }
 
 // Out is the channel that the outputs read.
 func (o *Outbox) Out() <-chan []visit.Visit { return o.out }

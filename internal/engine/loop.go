@@ -26,7 +26,7 @@ const (
 const (
 	maxBehind      = 2 * store.MaxVisits
 	MaxLinksBehind = 20_000
-	maxTextsBehind = store.MaxTexts / 2 // as much again is in a commit, and with the outputs
+	maxTextsBehind = store.MaxTexts
 	maxOutbox      = 64
 )
 

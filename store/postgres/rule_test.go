@@ -179,8 +179,11 @@ func TestPlans(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		nulls := strings.TrimSuffix(strings.Repeat("null, ", len(d.ParamOIDs)), ", ")
-		rows, err := conn.Query(ctx, "explain (costs off) execute \""+name+"\" ("+nulls+")")
+		nulls := ""
+		if n := len(d.ParamOIDs); n > 0 {
+			nulls = " (" + strings.TrimSuffix(strings.Repeat("null, ", n), ", ") + ")"
+		}
+		rows, err := conn.Query(ctx, "explain (costs off) execute \""+name+"\""+nulls)
 		fatal(t, err)
 		var plan []string
 		for rows.Next() {

@@ -28,7 +28,7 @@ func adminSafetyCommand() *cobra.Command {
 // settingsRow is a version of the settings as it is shown.
 type settingsRow struct {
 	ID        int64        `json:"id"`
-	CreatedAt time.Time    `json:"created_at"`
+	CreatedAt time.Time    `json:"created_at,omitzero"`
 	By        string       `json:"by"`
 	Safety    limit.Fields `json:"safety"`
 	Lease     float64      `json:"lease_seconds"`
@@ -37,6 +37,14 @@ type settingsRow struct {
 
 func settingsRowOf(v store.SettingsVersion) settingsRow {
 	return settingsRow{v.Version, v.At, v.By, v.Safety.Fields(), v.Lease.Seconds(), v.CommitGap.Seconds()}
+}
+
+// setAt is when a version was set, or "-" for that of a new database.
+func setAt(v *store.SettingsVersion) string {
+	if v.At.IsZero() {
+		return "-"
+	}
+	return v.At.UTC().Format(time.RFC3339)
 }
 
 // errUnset says that the settings of the fleet were never set.
@@ -49,7 +57,7 @@ func printSettings(w io.Writer, list []store.SettingsVersion, wide bool) error {
 	tab := command.NewTable("VERSION", "~SET AT", "~BY", "~SAFETY", "LEASE", "COMMIT GAP")
 	for i := range list {
 		v := &list[i]
-		tab.Add(strconv.FormatInt(v.Version, 10), v.At.UTC().Format(time.RFC3339), command.OneLine(v.By), v.Safety.String(), v.Lease.String(), v.CommitGap.String())
+		tab.Add(strconv.FormatInt(v.Version, 10), setAt(v), command.OneLine(v.By), v.Safety.String(), v.Lease.String(), v.CommitGap.String())
 	}
 	return tab.Print(w, wide)
 }

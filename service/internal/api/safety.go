@@ -51,7 +51,7 @@ type SafetyChange struct {
 // Safety is a version of the settings of the fleet.
 type Safety struct {
 	ID        int64        `json:"id" doc:"The version; each change adds one."`
-	CreatedAt time.Time    `json:"created_at"`
+	CreatedAt time.Time    `json:"created_at,omitzero"`
 	By        string       `json:"by" doc:"Who made it."`
 	Safety    SafetyLimits `json:"safety" doc:"The safety limits. A limit that is absent is not set."`
 	Lease     ask.Seconds  `json:"lease_seconds" doc:"How long a worker keeps its hosts after its last heartbeat."`

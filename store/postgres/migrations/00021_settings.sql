@@ -13,7 +13,7 @@ create table fleet_settings (
 );
 
 insert into fleet_settings (version, at, who, safety, lease, commit_gap)
-    select 1, (extract(epoch from now()) * 1000)::bigint, 'new database', '{"max_pages": 50, "max_time_ms": 60000, "max_concurrent_crawls": 1}', 30000, 100
+    select 1, 0, 'new database', '{"max_pages": 50, "max_time_ms": 60000, "max_concurrent_crawls": 1}', 30000, 100
     where not exists (select from job);
 
 -- The version whose safety limits a job has, and how long it ran before it last started, in
