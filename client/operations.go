@@ -914,7 +914,8 @@ func (c *Client) ResumeSchedule(ctx context.Context, schedule string) (*Schedule
 // Fetch one page now and return what it says. This is a crawl of one page: it
 // needs a place among the running jobs and a page of the quota, obeys
 // robots.txt, and waits for the pace of the host. Its job is kept like any
-// other.
+// other. If the page was not fetched in time, the response is 202 with the job
+// and its state; GET /v1/jobs/{job}/content has the page later.
 func (c *Client) Scrape(ctx context.Context, body ScrapeRequest) (*Scraped, error) {
 	r := request{method: "POST", path: "/v1/scrape", body: body}
 	return answer[Scraped](ctx, c, r)

@@ -1005,7 +1005,7 @@ type Problem struct {
 	// body_too_large, unsupported_media_type, wrong_hostname, invalid_value,
 	// invalid_cursor, host_not_owned, unknown_tenant, unknown_plan, too_many_urls,
 	// rate_limited, quota_exhausted, checked_recently, internal, unavailable,
-	// too_many_streams, scrape_timeout.
+	// too_many_streams.
 	Code string `json:"code"`
 	// What is wrong with this request, in one sentence.
 	Detail string `json:"detail"`
@@ -1038,7 +1038,7 @@ type Problem struct {
 	// urn:headway:problem:too_many_urls, urn:headway:problem:rate_limited,
 	// urn:headway:problem:quota_exhausted, urn:headway:problem:checked_recently,
 	// urn:headway:problem:internal, urn:headway:problem:unavailable,
-	// urn:headway:problem:too_many_streams, urn:headway:problem:scrape_timeout.
+	// urn:headway:problem:too_many_streams.
 	Type string `json:"type"`
 }
 
@@ -1303,9 +1303,9 @@ type Scraped struct {
 	Links    []LinkRow `json:"links,omitzero"`
 	Markdown string    `json:"markdown,omitzero"`
 	// How the page ended; after a redirect, the page it leads to.
-	Page URLRow `json:"page"`
-	// The state in which that job ended. One of queued, running, paused, draining,
-	// complete, partial, blocked, cancelled, failed.
+	Page *URLRow `json:"page,omitzero"`
+	// The state of that job. One of queued, running, paused, draining, complete,
+	// partial, blocked, cancelled, failed.
 	State string `json:"state"`
 	Text  string `json:"text,omitzero"`
 }
@@ -1583,5 +1583,4 @@ const (
 	CodeInternal             = "internal"
 	CodeUnavailable          = "unavailable"
 	CodeTooManyStreams       = "too_many_streams"
-	CodeScrapeTimeout        = "scrape_timeout"
 )

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -83,15 +84,21 @@ func runGuide(t *testing.T, guide string, settings []string, ports ...string) {
 	}
 }
 
-// freePort is an unused port.
+// freePort is an unused port below those that the system gives to others, so that nobody
+// takes it before it is used.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, last = 20_000, 32_000
+	for range 100 {
+		port := first + rand.IntN(last-first)
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close() // only to see that it is free
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no free port")
+	return 0
 }
 
 // step is a command of the guide and its output.

@@ -45,7 +45,7 @@ func TestServiceLedger(t *testing.T) {
 	}
 	f.awaitPages(last, 1)
 
-	measured, done, next := 0.0, 0, time.Now().Add(apart)
+	measured, done, next := 0.0, 0, time.Now()
 	disturb := func() {
 		if done == kills || time.Now().Before(next) {
 			return

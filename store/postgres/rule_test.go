@@ -193,6 +193,8 @@ func TestPlans(t *testing.T) {
 		}
 		fatal(t, rows.Err())
 		text := strings.Join(plan, "\n")
+		// Tables with a row for each worker, and with one row.
+		text = strings.NewReplacer("Seq Scan on worker w", "", "Seq Scan on format f", "").Replace(text)
 		if strings.Contains(text, "Seq Scan") || strings.Contains(text, "Hash Join") || strings.Contains(text, "Merge Join") {
 			t.Errorf("%s:\n%s", name, text)
 		}

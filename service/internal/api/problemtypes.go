@@ -50,7 +50,6 @@ const (
 	Internal             Code = "internal"
 	Unavailable          Code = "unavailable"
 	TooManyStreams       Code = "too_many_streams"
-	ScrapeTimeout        Code = "scrape_timeout"
 )
 
 // typePrefix is what the URI of every problem type begins with. Its code follows.
@@ -111,7 +110,6 @@ var problemTypes = []problemType{
 	{Internal, http.StatusInternalServerError, "Internal error", "an error of the server", "try again; if it keeps failing, check the server log"},
 	{Unavailable, http.StatusServiceUnavailable, "Unavailable", "the database is not responding, or the server is stopping", tryAgain},
 	{TooManyStreams, http.StatusServiceUnavailable, "Too many streams", "the server has too many open event streams", "close one, or poll GET /v1/events"},
-	{ScrapeTimeout, http.StatusGatewayTimeout, "Page not fetched in time", "the page of a scrape was not fetched within its timeout", "see what its job waits for, or allow more time"},
 }
 
 const (

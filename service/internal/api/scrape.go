@@ -2,8 +2,8 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -34,21 +34,29 @@ type ScrapeRequest struct {
 // Scraped is one page and what it says.
 type Scraped struct {
 	Job      job.ID           `json:"job" doc:"The job that fetched the page."`
-	State    job.State        `json:"state" doc:"The state in which that job ended."`
-	Page     answer.URLRow    `json:"page" doc:"How the page ended; after a redirect, the page it leads to."`
+	State    job.State        `json:"state" doc:"The state of that job."`
+	Page     *answer.URLRow   `json:"page,omitempty" doc:"How the page ended; after a redirect, the page it leads to."`
 	Text     string           `json:"text,omitempty"`
 	Markdown string           `json:"markdown,omitempty"`
 	Links    []answer.LinkRow `json:"links,omitempty" doc:"The links from the page, at most 1,000."`
 }
 
 func (a *API) registerScrape() {
+	scraped := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Scraped](), true, "Scraped")
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "scrape", Method: http.MethodPost, Path: "/v1/scrape", Tags: []string{"pages"}, Summary: "Fetch one page now and return what it says",
-		Description: "This is a crawl of one page: it needs a place among the running jobs and a page of the quota, obeys robots.txt, and waits for the pace of the host. Its job is kept like any other.",
-	}, a.scrape, HostNotOwned, QuotaExhausted, ScrapeTimeout)
+		Description: "This is a crawl of one page: it needs a place among the running jobs and a page of the quota, obeys robots.txt, and waits for the pace of the host. Its job is kept like any other. If the page was not fetched in time, the response is 202 with the job and its state; GET /v1/jobs/{job}/content has the page later.",
+		Responses:   map[string]*huma.Response{"202": {Description: "Not fetched in time", Content: map[string]*huma.MediaType{"application/json": {Schema: scraped}}}},
+	}, a.scrape, HostNotOwned, QuotaExhausted, TooManyStreams)
 }
 
-func (a *API) scrape(ctx context.Context, in *struct{ Body ScrapeRequest }) (*struct{ Body Scraped }, error) {
+// ScrapeAnswer is the response to a scrape.
+type ScrapeAnswer struct {
+	Status int // 202 if the page was not fetched in time
+	Body   Scraped
+}
+
+func (a *API) scrape(ctx context.Context, in *struct{ Body ScrapeRequest }) (*ScrapeAnswer, error) {
 	wait := in.Body.Timeout.Duration()
 	if wait == 0 {
 		wait = defaultScrape
@@ -77,11 +85,15 @@ func (a *API) scrape(ctx context.Context, in *struct{ Body ScrapeRequest }) (*st
 	if err != nil {
 		return nil, err
 	}
-	out := &struct{ Body Scraped }{Scraped{Job: view.ID, State: j.State}}
+	out := &ScrapeAnswer{http.StatusOK, Scraped{Job: view.ID, State: j.State}}
+	if !j.State.Ended() {
+		out.Status = http.StatusAccepted
+		return out, nil
+	}
 	return out, a.readScraped(ctx, &j, links, &out.Body)
 }
 
-// awaitEnd waits until a job has ended.
+// awaitEnd waits until a job has ended, or for some time.
 func (a *API) awaitEnd(ctx context.Context, f *follower, id job.ID, wait time.Duration) (store.Job, error) {
 	over := time.After(wait)
 	look := time.NewTicker(scrapeLook)
@@ -95,8 +107,7 @@ func (a *API) awaitEnd(ctx context.Context, f *follower, id job.ID, wait time.Du
 		case <-f.news:
 		case <-look.C:
 		case <-over:
-			return j, problem(ScrapeTimeout, fmt.Sprintf("the page was not fetched within %s; job %d is %s", wait, id, j.State),
-				fmt.Sprintf("see /v1/jobs/%d/slow for what it waits for, or allow more time with timeout_seconds", id))
+			return j, nil
 		case <-a.followers.stopped:
 			return j, newProblem(Unavailable, "the server is stopping")
 		case <-ctx.Done():
@@ -118,7 +129,8 @@ func (a *API) readScraped(ctx context.Context, j *store.Job, links bool, out *Sc
 	}
 	at := max(slices.IndexFunc(page.Entries, func(e store.Entry) bool { return e.Outcome == visit.Fetched }), 0)
 	e := &page.Entries[at]
-	out.Page = answer.NewURLRow(e)
+	row := answer.NewURLRow(e)
+	out.Page = &row
 	c, err := a.store.Content(ctx, j.ID, e.Item.URL)
 	if err != nil {
 		return err
