@@ -114,3 +114,16 @@ func keptContent(t *testing.T, st *postgres.Store, tenant, page, bare string) jo
 	}
 	return id
 }
+
+// TestScrapeWaits asks for a page that no worker fetches: the response names its job, also
+// for a URL whose letters have several bytes.
+func TestScrapeWaits(t *testing.T) {
+	s := start(t, service.Config{Store: openStore(t)})
+	c := s.client(key(t, s.st, "acme", store.ScopeWrite))
+	for i, u := range []string{"https://example.com/", "https://example.com/a" + strings.Repeat("é", 100)} {
+		got, err := c.Scrape(t.Context(), client.ScrapeRequest{URL: u, TimeoutSeconds: new(1.0)})
+		if err != nil || got.Job != int64(i+1) || got.State != "queued" || got.Page != nil {
+			t.Errorf("%s: %+v, %v", u, got, err)
+		}
+	}
+}

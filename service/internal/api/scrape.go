@@ -68,7 +68,7 @@ func (a *API) scrape(ctx context.Context, in *struct{ Body ScrapeRequest }) (*Sc
 	texts := slices.DeleteFunc(slices.Clone(as), func(s string) bool { return s == "links" })
 	links := slices.Contains(as, "links")
 	request := JobRequest{ // only the seed, and where it redirects to, is in scope
-		Seeds: []string{in.Body.URL}, Name: "scrape " + in.Body.URL[:min(len(in.Body.URL), 100)],
+		Seeds: []string{in.Body.URL}, Name: "scrape",
 		JobSettings: JobSettings{Include: []string{"re:^$"}, Sitemaps: "off", Content: texts, Links: &links},
 		Limits:      limit.Limits{Time: wait}.Fields(),
 	}
