@@ -457,7 +457,7 @@ func TestExtendRunning(t *testing.T) {
 		f := newLimited(t, farm(2, small(20)), limit.Limits{})
 		id := f.requestLimited(limit.Limits{Requests: 30, Time: 20 * time.Second})
 		workers := []*worker{f.start(), f.start()}
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		if err := f.st.(*memory.Store).ExtendLimits(t.Context(), time.Now().UTC(), id, store.Extension{limit.Requests: 0, limit.Time: int64(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (r *received) call(_ context.Context, p *Page) error {
 	r.now++
 	r.highest = max(r.highest, r.now)
 	r.mu.Unlock()
-	time.Sleep(r.takes)
+	time.Sleep(r.takes) // virtual time
 	var n int
 	if _, err := fmt.Sscanf(path, "/%d", &n); err != nil {
 		return err

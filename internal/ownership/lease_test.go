@@ -148,7 +148,7 @@ func TestLeaseSuspendedInRenewal(t *testing.T) {
 				l.answers(func() ([]string, error) { return nil, again })
 				return nil, context.DeadlineExceeded
 			})
-			time.Sleep(12 * terms.TakeOver)
+			time.Sleep(12 * terms.TakeOver) // virtual time
 			synctest.Wait()
 			if over := l.failed != nil; over != (again != nil) || over != (l.ended() != nil) {
 				t.Errorf("%s: failed %v, ended %v", name, l.failed, l.ended())
