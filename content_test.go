@@ -43,17 +43,20 @@ func contentOf(t *testing.T, st store.Store, id job.ID) map[string]*visit.Conten
 	return pages
 }
 
+// localStores are the stores of a crawl on one machine.
+var localStores = map[string]func(t *testing.T) (store.Store, error){
+	"memory": func(*testing.T) (store.Store, error) { return memory.Open(memory.Config{}), nil },
+	"sqlite": func(t *testing.T) (store.Store, error) {
+		return sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	},
+}
+
 // TestContent interrupts and resumes a crawl that keeps texts. In the end each page has its
 // text once, in the store and in the file: the lines of the first run come from the store.
 func TestContent(t *testing.T) {
 	const pages = 30
 	storetest.Compress(t)
-	for name, open := range map[string]func(t *testing.T) (store.Store, error){
-		"memory": func(*testing.T) (store.Store, error) { return memory.Open(memory.Config{}), nil },
-		"sqlite": func(t *testing.T) (store.Store, error) {
-			return sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
-		},
-	} {
+	for name, open := range localStores {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := small(pages)

@@ -15,7 +15,6 @@ import (
 	outparquet "headway/output/parquet"
 	"headway/store"
 	"headway/store/memory"
-	"headway/store/sqlite"
 	"headway/store/storetest"
 	"headway/visit"
 	"headway/weburl"
@@ -42,12 +41,7 @@ func pagesWithLinks(t *testing.T, st store.Store, id job.ID) map[string]*visit.V
 func TestKeepLinks(t *testing.T) {
 	const pages = 30
 	storetest.Compress(t)
-	for name, open := range map[string]func(t *testing.T) (store.Store, error){
-		"memory": func(*testing.T) (store.Store, error) { return memory.Open(memory.Config{}), nil },
-		"sqlite": func(t *testing.T) (store.Store, error) {
-			return sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
-		},
-	} {
+	for name, open := range localStores {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "links.parquet")
 			var stored map[string]*visit.Visit

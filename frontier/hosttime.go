@@ -22,13 +22,13 @@ func (f *Frontier) HostTime(now time.Time, id job.ID) []Share {
 
 // bookJobs records in the accounts of the jobs that the host does this.
 func (h *host) bookJobs(now time.Time, doing State) {
-	var payer *queue
+	var charged *queue
 	if doing != NoWork {
-		payer = h.payer()
+		charged = h.charged()
 	}
 	for q := h.queues; q != nil; q = q.next {
 		switch {
-		case q == payer:
+		case q == charged:
 			q.book(now, doing)
 		case doing != NoWork && h.hasWorkOf(q):
 			q.book(now, OtherJobs)
@@ -38,9 +38,9 @@ func (h *host) bookJobs(now time.Time, doing State) {
 	}
 }
 
-// payer is the queue whose job is charged for the host: the first with a request under way,
+// charged is the queue whose job is charged for the host: the first with a request under way,
 // or else the first with work. It is nil if no job has work here.
-func (h *host) payer() (first *queue) {
+func (h *host) charged() (first *queue) {
 	for q := h.queues; q != nil; q = q.next {
 		if len(q.busy) > 0 {
 			return q

@@ -754,9 +754,9 @@ func (m *model) idle() {
 	}
 }
 
-// checkPayer verifies that a host is charged to one of its jobs, and that the others with
+// checkCharged verifies that a host is charged to one of its jobs, and that the others with
 // work wait for it.
-func (m *model) checkPayer(h *host) {
+func (m *model) checkCharged(h *host) {
 	payers, work := 0, 0
 	for q := h.queues; q != nil; q = q.next {
 		if q.booked != NoWork {
@@ -794,7 +794,7 @@ func (m *model) check() {
 			working++
 		}
 		flights += int(h.flights)
-		m.checkPayer(h)
+		m.checkCharged(h)
 		for q := h.queues; q != nil; q = q.next {
 			jobs[q.job.ID][q.booked]++
 			bound += 2

@@ -33,11 +33,11 @@ type Entry struct {
 	Found   []discovery.Link
 	Park    *frontier.Park
 	Robots  *store.RobotsVersion
-	Errand  *store.Errand // to be run
-	Ran     *store.Errand // completed
-	Tokens  *store.Return // unused
-	Times   []store.HostTime
-	Stored  func() // called when it is stored; may be nil
+	Errand  *store.Errand    // to be run
+	Ran     *store.Errand    // completed
+	Tokens  *store.Return    // unused
+	Times   []store.HostTime // of jobs for which nothing else is stored
+	Stored  func()           // called when it is stored; may be nil
 }
 
 // idle reports whether the entry itself, not a request under way, keeps its domain from
