@@ -1,10 +1,10 @@
 // Package content extracts what a page says: its main text as plain text and as Markdown,
 // and facts about it.
 //
-// It comes after parse, which decodes a body to UTF-8 (Page.Body with Options.KeepBody).
-// [Extract] reads the tags once, with the same tokenizer and without a tree, and records
-// the block elements and the pieces of text in them. The records point into the page; they
-// are rated together at the end, and only what is kept is decoded.
+// A [Reader] follows package parse, which decodes a body to UTF-8 and reads its tags once,
+// without a tree; [Extract] reads a page alone. The block elements and the pieces of text in
+// them are recorded. The records point into the page; they are rated together at the end,
+// and only what is kept is decoded.
 //
 // # Main text
 //

@@ -1,10 +1,13 @@
 package content
 
 import (
+	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
 	"headway/lab"
+	"headway/parse"
 	"headway/weburl"
 )
 
@@ -34,6 +37,45 @@ func TestHiddenText(t *testing.T) {
 		for _, sentence := range want {
 			if !strings.Contains(with.Text, sentence) || !strings.Contains(with.Markdown, sentence) {
 				t.Errorf("%s: lost %q:\n%s", p.Name, sentence, with.Text)
+			}
+		}
+	}
+}
+
+// TestReader: a page read beside package parse says the same as one read alone, and parse
+// finds the same.
+func TestReader(t *testing.T) {
+	all := Options{Text: true, Markdown: true}
+	pages := map[string]string{
+		"nothing": "", "no HTML": "a,b\n1,2\n", "a picture": "<picture><source srcset=a.png><img src=b.png alt=c></picture><svg><title>x</title></svg>",
+	}
+	for _, p := range lab.TextPairs() {
+		pages[p.Name] = p.With
+	}
+	for name, html := range pages {
+		for _, kind := range []string{"text/html", "text/csv"} {
+			a := parse.Answer{URL: pageURL, Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: []byte(html)}
+			for _, o := range []parse.Options{{}, {Labels: true}, {Resources: true}} {
+				alone, err := parse.Read(a, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := NewReader()
+				o.Beside = r
+				beside, err := parse.Read(a, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(alone, beside) {
+					t.Errorf("%s as %s: %+v with a reader beside it, %+v without", name, kind, beside, alone)
+				}
+				got, ok := r.Page(pageURL, all)
+				if ok != (beside.Type == parse.TypeHTML) {
+					t.Errorf("%s as %s: read %v", name, kind, ok)
+				}
+				if want := Extract([]byte(html), pageURL, all); ok && got != want {
+					t.Errorf("%s: %+v, alone %+v", name, got, want)
+				}
 			}
 		}
 	}

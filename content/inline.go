@@ -193,7 +193,11 @@ func (w *inline) text(b []byte) {
 		if w.space || w.breaks > 0 || len(w.marks) > 0 {
 			w.lead()
 		}
-		if n := plainLen(b[i:]); n > 0 {
+		class := byte(byteInner)
+		if len(w.out)-w.line <= maxNumber {
+			class = bytePlain
+		}
+		if n := plainLen(b[i:], class); n > 0 {
 			w.out = append(w.out, b[i:i+n]...)
 			i += n
 			continue
@@ -237,6 +241,9 @@ func isWordByte(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= utf8.RuneSelf
 }
 
+// maxNumber is more digits than a list item can have.
+const maxNumber = 10
+
 // isNumber reports whether b is a number as before the text of a list item.
 func isNumber(b []byte) bool {
 	for _, c := range b {
@@ -244,7 +251,7 @@ func isNumber(b []byte) bool {
 			return false
 		}
 	}
-	return len(b) > 0 && len(b) < 10
+	return len(b) > 0 && len(b) < maxNumber
 }
 
 // image writes an image, if its address is one.

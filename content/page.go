@@ -56,18 +56,38 @@ type Page struct {
 
 // Extract reads an HTML page in UTF-8. base is the URL of the page. It is safe for
 // concurrent use.
-func Extract(html []byte, base weburl.URL, o Options) (page Page) {
-	s := scanners.Get().(*scanner)
-	s.src = html[:min(len(html), parse.MaxBytes)]
-	s.sheet.reset()
-	s.scan()
+func Extract(html []byte, base weburl.URL, o Options) Page {
+	r := NewReader()
+	r.Begin(&r.own, html[:min(len(html), parse.MaxBytes)])
+	r.scan()
+	page, _ := r.Page(base, o)
+	page.Cut = page.Cut || len(html) > parse.MaxBytes
+	return page
+}
+
+// Reader extracts a page from the tokens that package parse reads, as parse.Options.Beside.
+// This saves a second pass over the page.
+type Reader struct{ *scanner }
+
+// NewReader returns a reader for one page.
+func NewReader() Reader { return Reader{scanners.Get().(*scanner)} }
+
+// Page returns what the page says; false if it was not HTML. base is the URL of the page.
+// Its body must not have changed. The reader must not be used afterwards.
+func (r Reader) Page(base weburl.URL, o Options) (page Page, ok bool) {
+	s := r.scanner
+	if s.z == nil {
+		scanners.Put(s)
+		return Page{}, false
+	}
 	if s.late {
+		s.reset()
 		s.scan()
 	}
 	s.choose()
 	page = Page{
 		Title: s.facts.name.text, Language: s.facts.lang.text, Author: s.facts.author.text, Published: s.facts.published.text,
-		Cut: s.cut || s.sheet.cut || len(html) > parse.MaxBytes,
+		Cut: s.cut || s.sheet.cut,
 	}
 	s.out = s.appendText(s.out[:0])
 	page.Digest, page.Words = parse.DigestOf(s.out)
@@ -83,9 +103,9 @@ func Extract(html []byte, base weburl.URL, o Options) (page Page) {
 		s.md = s.appendMarkdown(s.md[:0], base)
 		page.Markdown = valid(s.md)
 	}
-	s.src = nil
-	scanners.Put(s)
-	return page
+	s.src, s.z = nil, nil
+	scanners.Put(s) // not after a panic
+	return page, true
 }
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}

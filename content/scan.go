@@ -11,7 +11,8 @@ import (
 // scanner reads the tags of a page and records its blocks. What is recorded points into
 // the page; only what is kept is decoded.
 type scanner struct {
-	z     htmltoken.Tokenizer
+	z     *htmltoken.Tokenizer
+	own   htmltoken.Tokenizer // for a scan of its own
 	src   []byte
 	facts facts
 	sheet sheet
@@ -55,35 +56,45 @@ const (
 	hiddenText = unread | invisible | sizeless
 )
 
-// attributed are the elements whose attributes are read: all of them.
-var attributed = htmltoken.TagSet{^uint64(0), ^uint64(0)}
-
-// scan reads the page.
-func (s *scanner) scan() {
+// Begin implements [htmltoken.Reader].
+func (s *scanner) Begin(z *htmltoken.Tokenizer, src []byte) {
+	s.z, s.src = z, src
+	s.sheet.reset()
 	s.reset()
-	z := &s.z
-	z.Reset(s.src, attributed)
+}
+
+// Read implements [htmltoken.Reader].
+func (s *scanner) Read(token htmltoken.Token) {
+	z := s.z
+	if token == htmltoken.Raw {
+		s.raw()
+		return
+	}
+	if z.Text.Start < z.Text.End {
+		s.text(z.Text, runText)
+	}
+	switch token {
+	case htmltoken.End:
+		s.endBlock()
+		for len(s.stack) > 0 {
+			s.pop()
+		}
+		s.nodes[0].end, s.nodes[0].last = int32(len(s.blocks)), int32(len(s.nodes)-1)
+	case htmltoken.Start:
+		s.startTag(z.Tag)
+	case htmltoken.Close:
+		s.endTag(z.Tag)
+	}
+}
+
+// scan reads the tokens of the page.
+func (s *scanner) scan() {
+	s.z = &s.own
+	s.own.Reset(s.src, htmltoken.AllTags)
 	for {
-		token := z.Next()
-		if token == htmltoken.Raw {
-			s.raw()
-			continue
-		}
-		if z.Text.Start < z.Text.End {
-			s.text(z.Text, runText)
-		}
-		switch token {
-		case htmltoken.End:
-			s.endBlock()
-			for len(s.stack) > 0 {
-				s.pop()
-			}
-			s.nodes[0].end, s.nodes[0].last = int32(len(s.blocks)), int32(len(s.nodes)-1)
+		token := s.own.Next()
+		if s.Read(token); token == htmltoken.End {
 			return
-		case htmltoken.Start:
-			s.startTag(z.Tag)
-		case htmltoken.Close:
-			s.endTag(z.Tag)
 		}
 	}
 }
@@ -108,7 +119,7 @@ func (s *scanner) top() (st state, n int32) {
 
 // raw handles the content of a raw text element.
 func (s *scanner) raw() {
-	z := &s.z
+	z := s.z
 	switch z.Tag {
 	case htmltoken.TagTitle:
 		if s.open[htmltoken.TagSVG] == 0 {
@@ -509,7 +520,7 @@ func (s *scanner) void(tag htmltoken.Tag) {
 
 // image records an image.
 func (s *scanner) image(n int32) {
-	z := &s.z
+	z := s.z
 	e := element{state: 0}
 	s.style(&e)
 	if e.state != 0 || !z.Attrs.Has(htmltoken.AttrSrc) {

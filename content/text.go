@@ -108,7 +108,9 @@ var numericReference = []byte("&#")
 // Classes of bytes in text.
 const (
 	byteFirst     = 1 << iota // the first of a character other than white space
-	bytePlain                 // never markup in Markdown; of white space only the space
+	byteWord                  // in words with single spaces: not other white space
+	byteInner                 // of these, never markup in the middle of a line of Markdown
+	bytePlain                 // of these, never markup at all
 	byteControl               // a control character other than white space
 	byteReference             // the start of a character reference
 )
@@ -125,9 +127,13 @@ var textByte = func() (t [256]byte) {
 		switch {
 		case c < ' ' && !htmltoken.IsSpace(c), c == 0x7f, c == '\r':
 			t[c] |= byteControl
-		case htmltoken.IsSpace(c) && c != ' ', c == nbsp[0], strings.IndexByte("\\`*[]<_~&>#=-+.)|", c) >= 0:
+		case htmltoken.IsSpace(c) && c != ' ', c == nbsp[0]:
+		case strings.IndexByte("\\`*[]<_~&|", c) >= 0:
+			t[c] |= byteWord
+		case strings.IndexByte(">#=-+.)", c) >= 0:
+			t[c] |= byteWord | byteInner
 		default:
-			t[c] |= bytePlain
+			t[c] |= byteWord | byteInner | bytePlain
 		}
 	}
 	return t
@@ -139,13 +145,13 @@ const nbsp = "\u00a0"
 // isControl reports whether c is a control character other than white space.
 func isControl(c byte) bool { return textByte[c]&byteControl != 0 }
 
-// plainLen returns the length of the plain text at the start of b: words with single
-// spaces, without markup. b must not start with a space.
-func plainLen(b []byte) int {
+// plainLen returns the length of the words with single spaces at the start of b, of bytes
+// of a class. b must not start with a space.
+func plainLen(b []byte, class byte) int {
 	i := 0
 	for last := uint64(0); i+8 <= len(b); i += 8 { // eight bytes at once: most texts are long
 		c := b[i : i+8 : i+8]
-		if textByte[c[0]]&textByte[c[1]]&textByte[c[2]]&textByte[c[3]]&textByte[c[4]]&textByte[c[5]]&textByte[c[6]]&textByte[c[7]]&bytePlain == 0 {
+		if textByte[c[0]]&textByte[c[1]]&textByte[c[2]]&textByte[c[3]]&textByte[c[4]]&textByte[c[5]]&textByte[c[6]]&textByte[c[7]]&class == 0 {
 			break
 		}
 		const high = 0x8080808080808080
@@ -156,7 +162,7 @@ func plainLen(b []byte) int {
 		}
 		last = space
 	}
-	for i < len(b) && textByte[b[i]]&bytePlain != 0 && (b[i] != ' ' || b[i-1] != ' ') {
+	for i < len(b) && textByte[b[i]]&class != 0 && (b[i] != ' ' || b[i-1] != ' ') {
 		i++
 	}
 	if i > 0 && b[i-1] == ' ' { // what follows decides whether it is written
@@ -176,7 +182,7 @@ func appendWords(out, text []byte, start int) []byte {
 			i += n
 			continue
 		}
-		n := max(1, plainLen(text[i:]))
+		n := max(1, plainLen(text[i:], byteWord))
 		out = append(out, text[i:i+n]...)
 		i += n
 	}

@@ -22,6 +22,7 @@ type document struct {
 	all    bool   // including resources
 	legacy encoding.Encoding
 	hasNUL bool
+	beside htmltoken.Reader // of the same tokens, or nil
 
 	text   visibleText
 	refs   []reference
@@ -88,12 +89,17 @@ func (d *document) read(a Answer, o Options, contentType string) {
 	d.hasNUL = bytes.IndexByte(in.text, 0) >= 0
 	want := pageTags
 	switch {
+	case o.Beside != nil:
+		want = htmltoken.AllTags
 	case d.all:
 		want = resourceTags
 	case d.labelled:
 		want = labelTags
 	}
 	d.z.Reset(in.text, want)
+	if d.beside = o.Beside; d.beside != nil {
+		d.beside.Begin(&d.z, in.text)
+	}
 	d.text.reset()
 	d.scan()
 	page.Digest, page.SimHash, page.Words = d.text.sum()
@@ -115,6 +121,9 @@ func (d *document) scan() {
 	z := &d.z
 	for {
 		token := z.Next()
+		if d.beside != nil {
+			d.beside.Read(token)
+		}
 		if token == htmltoken.Raw {
 			d.rawText()
 			continue
@@ -174,7 +183,9 @@ func (d *document) start() {
 			d.imageSet()
 		}
 	case htmltoken.TagSource:
-		d.imageSet()
+		if d.all {
+			d.imageSet()
+		}
 	case htmltoken.TagBase:
 		if d.base == nil && d.z.Attrs.Has(htmltoken.AttrHref) {
 			d.base = d.value(htmltoken.AttrHref)

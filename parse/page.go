@@ -54,6 +54,8 @@ type Options struct {
 	KeepBody bool
 	// Labels sets Page.Labels.
 	Labels bool
+	// Beside reads the tokens of an HTML page too, such as a Reader of package content.
+	Beside htmltoken.Reader
 }
 
 // Page is the content of one body. It keeps no reference to the body, unless

@@ -14,11 +14,10 @@ import (
 
 // contentOf returns what a fetched HTML page says; nil for other responses. It is called
 // where the body is parsed, when there is capacity.
-func contentOf(r *reading, o content.Options, rules *extract.Rules) *visit.Content {
+func contentOf(r *reading, text content.Reader, o content.Options, rules *extract.Rules) *visit.Content {
 	body := r.page.Body
 	r.page.Body = nil // it may be the buffer of the response
-	outcome, _ := visit.OfStatus(r.res.Status)
-	if r.parseErr != nil || outcome != visit.Fetched || r.page.Type != parse.TypeHTML || !r.page.Challenge.IsZero() {
+	if r.parseErr != nil || !isFetched(r.res) || r.page.Type != parse.TypeHTML || !r.page.Challenge.IsZero() {
 		return nil
 	}
 	defer func() {
@@ -28,7 +27,8 @@ func contentOf(r *reading, o content.Options, rules *extract.Rules) *visit.Conte
 	}()
 	var is visit.Content
 	if o != (content.Options{}) {
-		is = textsOf(content.Extract(body, r.res.URL, o))
+		page, _ := text.Page(r.res.URL, o)
+		is = textsOf(page)
 	}
 	if rules.Apply(r.res.URL) {
 		is.Fields, is.FieldProblems = objectsOf(rules.Extract(extract.Page{URL: r.res.URL, Base: r.page.Base, HTML: body}))

@@ -1,6 +1,8 @@
 package exchange
 
 import (
+	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,24 +17,31 @@ import (
 
 // TestContentOf keeps the texts of fetched HTML pages only.
 func TestContentOf(t *testing.T) {
-	html := []byte("<body><article><p>" + strings.Repeat("Some words of an article. ", 40) + "</p></article>")
-	for name, tc := range map[string]struct {
+	const html = "<body><article><p>Some words of an article.</p></article>"
+	a := &Requester{Content: content.Options{Text: true}}
+	for name, test := range map[string]struct {
 		status int
-		page   parse.Page
-		err    error
+		kind   string
+		header http.Header
 		want   bool
 	}{
-		"a page":           {200, parse.Page{Type: parse.TypeHTML, Body: html}, nil, true},
-		"an error page":    {404, parse.Page{Type: parse.TypeHTML, Body: html}, nil, false},
-		"no HTML":          {200, parse.Page{}, nil, false},
-		"a challenge page": {200, parse.Page{Type: parse.TypeHTML, Body: html, Challenge: parse.Challenge{Vendor: "v"}}, nil, false},
-		"not parsed":       {200, parse.Page{Type: parse.TypeHTML, Body: html}, &parse.PanicError{}, false},
+		"a page":           {200, "text/html", nil, true},
+		"an error page":    {404, "text/html", nil, false},
+		"no HTML":          {200, "text/css", nil, false},
+		"a challenge page": {200, "text/html", http.Header{"X-Amzn-Waf-Action": {"challenge"}}, false},
 	} {
-		r := &reading{res: &fetch.Result{Status: tc.status}, page: tc.page, parseErr: tc.err}
-		is := contentOf(r, content.Options{Text: true}, nil)
-		if got := is != nil && strings.Contains(is.Text, "Some words") && is.Words > 0 && is.Digest != ""; got != tc.want || r.page.Body != nil {
-			t.Errorf("%s: %+v, body %d", name, is, len(r.page.Body))
+		header := http.Header{"Content-Type": {test.kind}}
+		maps.Copy(header, test.header)
+		r := &reading{res: &fetch.Result{Status: test.status, Header: header, Body: []byte(html)}}
+		a.read(r)
+		is := r.content
+		if got := is != nil && is.Text == "Some words of an article." && is.Words == 5 && is.Digest != ""; got != test.want || (is != nil) != test.want {
+			t.Errorf("%s: %+v", name, is)
 		}
+	}
+	broken := &reading{res: &fetch.Result{Status: 200}, page: parse.Page{Type: parse.TypeHTML}, parseErr: &parse.PanicError{}}
+	if is := contentOf(broken, content.NewReader(), a.Content, nil); is != nil {
+		t.Errorf("a page that could not be parsed: %+v", is)
 	}
 }
 
@@ -42,7 +51,7 @@ func TestFieldsOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html := []byte("<h1>Lamp</h1><a href=x>y</a><i>soon</i><article><p>" + strings.Repeat("Some words of an article. ", 40) + "</p></article>")
+	html := []byte("<base href=/base/><h1>Lamp</h1><a href=x>y</a><i>soon</i><article><p>" + strings.Repeat("Some words of an article. ", 40) + "</p></article>")
 	const fields = `{"name":"Lamp","link":"http://h.example/base/x"}`
 	for _, test := range []struct {
 		url   string
@@ -58,12 +67,12 @@ func TestFieldsOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base, err := u.Resolve("/base/")
-		if err != nil {
-			t.Fatal(err)
+		r := &reading{res: &fetch.Result{Status: 200, URL: u, Header: http.Header{"Content-Type": {"text/html"}}, Body: html}}
+		(&Requester{Content: test.texts, Extract: rules}).read(r)
+		is := r.content
+		if r.page.Body != nil {
+			t.Errorf("%s: the body is kept", test.url)
 		}
-		r := &reading{res: &fetch.Result{Status: 200, URL: u}, page: parse.Page{Type: parse.TypeHTML, Body: html, Base: base}}
-		is := contentOf(r, test.texts, rules)
 		if test.want == "" && !test.texts.Text {
 			if is != nil {
 				t.Errorf("%s: %+v", test.url, is)

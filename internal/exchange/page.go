@@ -26,15 +26,8 @@ func (a *Requester) Page(ctx context.Context, req fetch.Request, v *visit.Visit)
 		return answer
 	}
 	answer.At = a.now()
-	texts := a.Content != (content.Options{})
-	r := reading{res: res, err: err, agent: a.Agent, key: a.Key, at: answer.At, links: a.Links, signals: texts, rules: a.Rules}
-	read := func() {
-		wants := texts || a.Extract.Apply(res.URL)
-		r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, parse.Options{Agent: a.Agent, KeepBody: wants, Labels: a.Links})
-		if wants {
-			r.content = contentOf(&r, a.Content, a.Extract)
-		}
-	}
+	r := reading{res: res, err: err, agent: a.Agent, key: a.Key, at: answer.At, links: a.Links, signals: a.Content != (content.Options{}), rules: a.Rules}
+	read := func() { a.read(&r) }
 	switch {
 	case err != nil:
 	case a.Parse != nil:
@@ -45,4 +38,25 @@ func (a *Requester) Page(ctx context.Context, req fetch.Request, v *visit.Visit)
 	record(v, r)
 	answer.Challenge = !r.page.Challenge.IsZero()
 	return answer
+}
+
+// read parses the body of a response. The text of a page is extracted from the same tokens.
+func (a *Requester) read(r *reading) {
+	res := r.res
+	o := parse.Options{Agent: a.Agent, KeepBody: a.Extract.Apply(res.URL), Labels: a.Links}
+	var text content.Reader
+	if a.Content != (content.Options{}) && isFetched(res) {
+		text = content.NewReader()
+		o.Beside = text
+	}
+	r.page, r.parseErr = parse.Read(parse.Answer{URL: res.URL, Status: res.Status, Header: res.Header, Body: res.Body}, o)
+	if o.KeepBody || o.Beside != nil {
+		r.content = contentOf(r, text, a.Content, a.Extract)
+	}
+}
+
+// isFetched reports whether the response is a page, by its status.
+func isFetched(res *fetch.Result) bool {
+	outcome, _ := visit.OfStatus(res.Status)
+	return outcome == visit.Fetched
 }

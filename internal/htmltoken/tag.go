@@ -144,6 +144,9 @@ func (s TagSet) With(names ...Tag) TagSet {
 // Has reports whether the name is in the set.
 func (s *TagSet) Has(n Tag) bool { return s[n>>6&1]>>(n&63)&1 != 0 }
 
+// AllTags are all elements, those without a known name included.
+var AllTags = TagSet{^uint64(0), ^uint64(0)}
+
 // RawTags are the elements whose content is not markup. For title and textarea it may
 // contain character references; for the others it is literal.
 var RawTags = Tags(TagIframe, TagNoembed, TagNoframes, TagPlaintext, TagScript, TagStyle, TagTextarea, TagTitle, TagXMP)

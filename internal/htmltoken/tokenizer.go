@@ -38,6 +38,15 @@ type Tokenizer struct {
 	raw   Tag    // raw text element in which the next token starts
 }
 
+// Reader reads the tokens that somebody else asks for, so that a page is read once for
+// several purposes. It needs the attributes of all tags.
+type Reader interface {
+	// Begin precedes the first token of src.
+	Begin(z *Tokenizer, src []byte)
+	// Read follows each call of Next, with what it returned.
+	Read(token Token)
+}
+
 // Span is a part of the tokenizer's input.
 type Span struct{ Start, End int }
 
