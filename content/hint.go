@@ -1,6 +1,10 @@
 package content
 
-import "headway/internal/htmltoken"
+import (
+	"bytes"
+
+	"headway/internal/htmltoken"
+)
 
 // hint is what the name, class, id and role of an element say about its text.
 type hint uint8
@@ -68,13 +72,34 @@ func (s *scanner) hints(tag htmltoken.Tag) (h hint) {
 	a := &s.z.Attrs
 	for _, name := range [...]htmltoken.Attr{htmltoken.AttrClass, htmltoken.AttrID, htmltoken.AttrRole} {
 		if a.Has(name) {
-			h |= hintsOf(s.z.Bytes(a.At(name)))
+			h |= s.hintsAt(short(a.At(name)))
 		}
 	}
 	if a.Has(htmltoken.AttrItemprop) && s.attributeIs(htmltoken.AttrItemprop, "articleBody") {
 		h |= hintArticle | hintMain
 	}
 	return h
+}
+
+// knownHints are the hints of attribute values that were read, by a hash of them: on most
+// pages few values occur often.
+type knownHints [64]struct {
+	at    span32
+	hints hint
+}
+
+// hintsAt returns the hints of an attribute value.
+func (s *scanner) hintsAt(at span32) hint {
+	value := s.src[at.start:at.end]
+	n := len(value)
+	if n == 0 {
+		return 0
+	}
+	known := &s.known[(n+int(value[0])*5+int(value[n/2])*3+int(value[n-1]))%len(s.known)]
+	if !bytes.Equal(s.src[known.at.start:known.at.end], value) {
+		known.at, known.hints = at, hintsOf(value)
+	}
+	return known.hints
 }
 
 // hintsOf reads the words of an attribute. A word ends at anything but a letter, and

@@ -41,7 +41,7 @@ func (w *inline) block(b *block, flat, inCell bool) []byte {
 	for i, r := range runs {
 		switch r.kind {
 		case runText, runPlain:
-			w.text(w.decode(r))
+			w.text(w.decode(r), r.isEven() && r.all&byteInner != 0)
 		case runBreak:
 			w.breaks++
 		case runOpen:
@@ -182,8 +182,9 @@ func (w *inline) isMarked() bool {
 	return false
 }
 
-// text writes text with white space collapsed and markup escaped.
-func (w *inline) text(b []byte) {
+// text writes text with white space collapsed and markup escaped. An even one needs neither
+// in the middle of a line.
+func (w *inline) text(b []byte, even bool) {
 	for i := 0; i < len(b); {
 		if n := spaceAt(b[i:]); n > 0 {
 			w.space = w.space || len(w.out) > 0
@@ -193,11 +194,16 @@ func (w *inline) text(b []byte) {
 		if w.space || w.breaks > 0 || len(w.marks) > 0 {
 			w.lead()
 		}
-		class := byte(byteInner)
-		if len(w.out)-w.line <= maxNumber {
-			class = bytePlain
+		rest, class := b[i:], byte(byteInner)
+		switch {
+		case len(w.out)-w.line <= maxNumber: // it may be the number of a list item
+			rest, class = rest[:min(len(rest), maxNumber+1)], bytePlain
+		case even:
+			words := bytes.TrimSuffix(rest, space)
+			w.out, w.space = append(w.out, words...), len(words) < len(rest)
+			return
 		}
-		if n := plainLen(b[i:], class); n > 0 {
+		if n := plainLen(rest, class); n > 0 {
 			w.out = append(w.out, b[i:i+n]...)
 			i += n
 			continue
@@ -209,6 +215,8 @@ func (w *inline) text(b []byte) {
 		i++
 	}
 }
+
+var space = []byte{' '}
 
 // escapes reports whether the character at i would be read as markup.
 func (w *inline) escapes(b []byte, i int) bool {

@@ -58,10 +58,11 @@ func short(s htmltoken.Span) span32 { return span32{int32(s.Start), int32(s.End)
 
 // run is a piece of a block.
 type run struct {
-	at      span32
-	kind    runKind
-	mark    mark
-	classes byte // of the bytes of text
+	at   span32
+	kind runKind
+	mark mark
+	some byte // classes that a byte of the text has
+	all  byte // classes that all have, 0 with two spaces in a row
 }
 
 type runKind uint8

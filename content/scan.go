@@ -3,7 +3,6 @@ package content
 import (
 	"bytes"
 	"encoding/binary"
-	"math/bits"
 
 	"headway/internal/htmltoken"
 )
@@ -22,6 +21,7 @@ type scanner struct {
 	marks [markCount]int32          // open marks
 	over  int                       // open elements beyond maxDepth
 
+	known    knownHints
 	nodes    []node
 	blocks   []block
 	runs     []run
@@ -104,6 +104,7 @@ func (s *scanner) reset() {
 	s.stack, s.nodes, s.blocks, s.runs = s.stack[:0], s.nodes[:0], s.blocks[:0], s.runs[:0]
 	clear(s.open[:])
 	clear(s.marks[:])
+	clear(s.known[:])
 	s.over, s.inBlock, s.late, s.cut = 0, false, false, false
 	s.facts = facts{}
 	s.nodes = append(s.nodes, node{tag: htmltoken.TagHTML})
@@ -156,8 +157,8 @@ func (s *scanner) text(at htmltoken.Span, kind runKind) {
 			return
 		}
 	}
-	chars, classes := measure(b)
-	if !s.add(run{at: short(at), kind: kind, classes: classes}) {
+	chars, some, all := measure(b)
+	if !s.add(run{at: short(at), kind: kind, some: some, all: all}) {
 		return
 	}
 	block := &s.blocks[len(s.blocks)-1]
@@ -173,38 +174,45 @@ func (s *scanner) text(at htmltoken.Span, kind runKind) {
 
 var comma = []byte{','}
 
-// measure counts the characters of text, without white space, and returns the classes of
-// bytes that have to be decoded or removed. Character references count as they are written,
-// which is near enough.
-func measure(b []byte) (chars int32, classes byte) {
-	const (
-		low  = 0x0101010101010101
-		high = 0x8080808080808080
-	)
-	for len(b) >= 8 { // eight bytes at once, if they are ASCII and nothing special
-		v := binary.LittleEndian.Uint64(b)
-		control := (v - ' '*low) &^ v
-		reference := v ^ '&'*low
-		reference = (reference - low) &^ reference
-		if (v|(v+low)|control|reference)&high != 0 { // v+low finds 0x7f
-			n, c := measureBytes(b[:8])
-			chars, classes = chars+n, classes|c
-		} else {
-			chars += int32(bits.OnesCount64(((v ^ ' '*low) + ^uint64(high)) & high)) // the top bit of all but spaces
+// measure counts the characters of text, without white space. It returns the classes that
+// some of its bytes have, and those that all have; byteWord is only one of these if there
+// are no two spaces in a row. Character references count as they are written, which is near
+// enough.
+func measure(b []byte) (chars int32, some, all byte) {
+	all = ^byte(0)
+	last := uint64(0)
+	for len(b) >= 8 { // eight bytes at once: most texts are long
+		c := (*[8]byte)(b)
+		t0, t1, t2, t3 := textByte[c[0]], textByte[c[1]], textByte[c[2]], textByte[c[3]]
+		t4, t5, t6, t7 := textByte[c[4]], textByte[c[5]], textByte[c[6]], textByte[c[7]]
+		some |= t0 | t1 | t2 | t3 | t4 | t5 | t6 | t7
+		all &= t0 & t1 & t2 & t3 & t4 & t5 & t6 & t7
+		chars += int32(t0&byteFirst + t1&byteFirst + t2&byteFirst + t3&byteFirst + t4&byteFirst + t5&byteFirst + t6&byteFirst + t7&byteFirst)
+		space := spaces(binary.LittleEndian.Uint64(b))
+		if space&(space<<8|last>>56) != 0 {
+			all = 0
 		}
+		last = space
 		b = b[8:]
 	}
-	n, c := measureBytes(b)
-	return chars + n, classes | c
+	after := last>>63 != 0
+	for _, c := range b {
+		t := textByte[c]
+		some, all = some|t, all&t
+		chars += int32(t & byteFirst)
+		if c == ' ' && after {
+			all = 0
+		}
+		after = c == ' '
+	}
+	return chars, some, all
 }
 
-func measureBytes(b []byte) (chars int32, classes byte) {
-	for _, c := range b {
-		class := textByte[c]
-		chars += int32(class & byteFirst)
-		classes |= class
-	}
-	return chars, classes
+// spaces returns the top bit of each byte of v that is a space.
+func spaces(v uint64) uint64 {
+	const high = 0x8080808080808080
+	v ^= 0x2020202020202020
+	return ^((v&^high + ^uint64(high)) | v) & high
 }
 
 // add records a run, if there is room.

@@ -65,9 +65,12 @@ func (s *scanner) appendBlock(out []byte, b *block) []byte {
 	for _, r := range s.runs[b.run:b.end] {
 		switch r.kind {
 		case runText, runPlain:
-			if text := s.decode(r); literal {
+			switch text := s.decode(r); {
+			case literal:
 				out = append(out, text...)
-			} else {
+			case r.isEven():
+				out = append(out, trimSpace(out, text, start)...)
+			default:
 				out = appendWords(out, text, start)
 			}
 		case runBreak:
@@ -75,6 +78,18 @@ func (s *scanner) appendBlock(out []byte, b *block) []byte {
 		}
 	}
 	return trimRight(out, start)
+}
+
+// isEven reports whether the text is words with single spaces, as written.
+func (r run) isEven() bool { return r.all&byteWord != 0 && r.some&byteReference == 0 }
+
+// trimSpace removes the space before a text if nothing in the block that ends with out
+// needs it. The text of the block begins at start.
+func trimSpace(out, text []byte, start int) []byte {
+	if end := len(out); text[0] == ' ' && (end == start || out[end-1] == ' ' || out[end-1] == '\n') {
+		return text[1:]
+	}
+	return text
 }
 
 // isVerbatim reports whether the white space of a block is kept.
@@ -87,8 +102,8 @@ func (s *scanner) isVerbatim(b *block) bool {
 // until the next call.
 func (s *scanner) decode(r run) []byte {
 	text := s.src[r.at.start:r.at.end]
-	decode := r.kind == runText && r.classes&byteReference != 0
-	if !decode && r.classes&byteControl == 0 {
+	decode := r.kind == runText && r.some&byteReference != 0
+	if !decode && r.some&byteControl == 0 {
 		return text
 	}
 	s.scratch = s.scratch[:0]
@@ -97,7 +112,7 @@ func (s *scanner) decode(r run) []byte {
 	} else {
 		s.scratch = append(s.scratch, text...)
 	}
-	if r.classes&byteControl != 0 || bytes.Contains(text, numericReference) { // a name never means a control character
+	if r.some&byteControl != 0 || bytes.Contains(text, numericReference) { // a name never means a control character
 		s.scratch = slices.DeleteFunc(s.scratch, isControl)
 	}
 	return s.scratch
@@ -154,9 +169,7 @@ func plainLen(b []byte, class byte) int {
 		if textByte[c[0]]&textByte[c[1]]&textByte[c[2]]&textByte[c[3]]&textByte[c[4]]&textByte[c[5]]&textByte[c[6]]&textByte[c[7]]&class == 0 {
 			break
 		}
-		const high = 0x8080808080808080
-		space := binary.LittleEndian.Uint64(c) ^ 0x2020202020202020
-		space = ^((space&^high + ^uint64(high)) | space) & high // the top bit of each space
+		space := spaces(binary.LittleEndian.Uint64(c))
 		if space&(space<<8|last>>56) != 0 {
 			break // two spaces in a row
 		}
