@@ -29,6 +29,9 @@ const (
 	// the same without notifications.
 	pollEvery = store.PollEvery
 	pollBlind = time.Second
+	// settingsEvery is how often the settings of the fleet are read while notifications
+	// arrive: they rarely change, and idle workers should cost the database little.
+	settingsEvery = 3 * pollEvery
 	// optOutsEvery is how often a worker polls the list of opt-outs.
 	optOutsEvery = time.Minute
 	// superviseEvery is how often the worker responsible for a job checks its state.
@@ -100,17 +103,18 @@ type member struct {
 	settings store.FleetSettings // that it runs with; zero: they are not followed
 	outdated bool                // they have changed, and it leaves
 
-	rebalancing  chore
-	addressLoads chore
-	sharedLoad   bool // others know of our address load
-	follow       chore
-	arrivals     chore
-	optOuts      optOuts
-	opening      map[job.ID]bool
-	unopened     bool      // more jobs wait to be opened
-	supervised   int       // jobs being supervised
-	listening    bool      // notifications arrive
-	nextDeadline time.Time // the next time limit of a job; zero: none
+	rebalancing   chore
+	addressLoads  chore
+	sharedLoad    bool // others know of our address load
+	follow        chore
+	fleetSettings chore // part of follow
+	arrivals      chore
+	optOuts       optOuts
+	opening       map[job.ID]bool
+	unopened      bool      // more jobs wait to be opened
+	supervised    int       // jobs being supervised
+	listening     bool      // notifications arrive
+	nextDeadline  time.Time // the next time limit of a job; zero: none
 }
 
 // chore is periodic work that queries the store, one query at a time.
@@ -216,7 +220,7 @@ func (m *member) onNotification(now time.Time, n store.News) {
 		m.arrivals.at = now
 	}
 	if n&store.NewJobs != 0 {
-		m.follow.at = now
+		m.follow.at, m.fleetSettings.at = now, now
 	}
 	if n&store.NewMessages != 0 {
 		m.control.ReadNow(now)

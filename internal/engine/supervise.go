@@ -26,7 +26,7 @@ func (m *member) followJobs(work context.Context, now time.Time) {
 	if !m.follow.due(now) {
 		return
 	}
-	queue, follows := m.opener.queue, m.settings != store.FleetSettings{}
+	queue, follows := m.opener.queue, m.settings != store.FleetSettings{} && m.fleetSettings.due(now)
 	loop.Once(work, m.loop, func(ctx context.Context) (f followed, err error) {
 		if _, err = queue.Admit(ctx, m.loop.Now()); err != nil {
 			return f, err
@@ -40,6 +40,9 @@ func (m *member) followJobs(work context.Context, now time.Time) {
 		return f, err
 	}, func(now time.Time, f followed, err error) {
 		m.follow.done(m.nextPoll(now))
+		if follows {
+			m.fleetSettings.done(m.nextSettings(now, err))
+		}
 		if err != nil {
 			m.follow.at = now.Add(loop.RetryLast)
 			m.onStoreError(work, fmt.Errorf("list jobs: %w", err))
@@ -50,6 +53,14 @@ func (m *member) followJobs(work context.Context, now time.Time) {
 			m.onSettings(now, &f.settings)
 		}
 	})
+}
+
+// nextSettings is when to read the settings again: while notifications arrive rarely.
+func (m *member) nextSettings(now time.Time, err error) time.Time {
+	if m.listening && err == nil {
+		return now.Add(settingsEvery)
+	}
+	return now
 }
 
 // onSettings leaves the fleet if its lease or commit gap have changed: the worker must join

@@ -30,10 +30,11 @@ func safetyTime() time.Duration {
 
 // TestServiceSafety tries to void the safety limits of a fleet in every way that workers, keys,
 // plans and jobs have, and logs the answers. Never do two crawls run, has one more than 50
-// pages, or does one run longer than its time.
+// pages, or does one run longer than its time. Clocks that differ are refused: see TestClock in
+// package fleet of the command line.
 func TestServiceSafety(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, setup{hosts: 4, pages: 200, pace: 200 * time.Millisecond, safety: []string{"--max-time", safetyTime().String()}})
+	f := newFleet(t, setup{hosts: 4, pages: 200, pace: 100 * time.Millisecond, safety: []string{"--max-time", safetyTime().String()}})
 	f.run("admin", "plan", "set", "huge", "--max-pages", "100000", "--max-concurrent", "50", "--max-time", "24h")
 	f.run("admin", "tenant", "set", "acme", "--plan", "huge")
 	s := f.service()
@@ -58,6 +59,14 @@ func TestServiceSafety(t *testing.T) {
 	waits := acme.create(large(seeds[2], f.pace))
 	f.until("the first job runs", func() bool { return f.atMostOne() == 1 })
 	f.olderAdmits(waits)
+	scraped, err := acme.Scrape(t.Context(), client.ScrapeRequest{URL: seeds[3], TimeoutSeconds: new(1.0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempt(t, "POST /v1/scrape beside a crawl", err, scraped.State)
+	if scraped.Page != nil || scraped.State != "queued" {
+		t.Errorf("a scrape beside a crawl: %+v", scraped)
+	}
 
 	// Pages: the job, and an extension of it.
 	f.stopped(f.safely(pages), "max_pages", safetyPages, "Safety limit: Maximum 50 pages per crawl (requested: 1000)")

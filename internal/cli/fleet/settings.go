@@ -24,6 +24,9 @@ func readFleetSettings(ctx context.Context, set *config.Settings, origins []conf
 		return store.SettingsVersion{}, err
 	}
 	defer st.Close()
+	if err := checkClock(ctx, st, time.Now); err != nil {
+		return store.SettingsVersion{}, err
+	}
 	v, err := st.FleetSettings(ctx)
 	if err != nil {
 		return v, command.Failed(err, "")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -131,8 +132,11 @@ func (w *fleetWorker) work(ctx context.Context) error {
 		cfg.Outputs, cfg.Committed = append(cfg.Outputs, tracer), tracer.Committed
 		defer sendLast(ctx, tracer)
 	}
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
 	work, stop := w.Interrupts(ctx, &cfg)
 	defer stop()
+	go watchClock(work, st, time.Now, leave)
 	cfg.MemoryLimit = w.LimitMemory(work)
 	fmt.Fprintf(w.Err, "headway: worker started: schema %s, user agent %s\n", s.Fleet.Schema, w.Identity.UserAgent())
 	err = headway.Work(work, cfg, headway.Fleet{Open: w.open, Settings: fleet.FleetSettings})
@@ -141,6 +145,9 @@ func (w *fleetWorker) work(ctx context.Context) error {
 	}
 	if err != nil && work.Err() == nil {
 		return command.Failed(err, "progress is saved; start the worker again")
+	}
+	if changed, ok := errors.AsType[*clockError](context.Cause(ctx)); ok {
+		return command.Failed(changed, "progress is saved; synchronise the clocks of both machines (NTP), and start the worker again")
 	}
 	return nil
 }

@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"headway/internal/cli/command"
+)
+
+// Numbers of the clocks of a fleet.
+const (
+	// maxClockOffset is how far the clock of a process may be from that of the database. Time
+	// limits and Retry-After can be wrong by it.
+	maxClockOffset = time.Second
+	clockEvery     = time.Minute // how often a worker compares them
+)
+
+// clock is the clock of a database.
+type clock interface {
+	ClockOffset(ctx context.Context, now func() time.Time) (offset, within time.Duration, err error)
+}
+
+// clockError is a clock that is too far from that of the database.
+type clockError struct{ offset time.Duration }
+
+func (e *clockError) Error() string {
+	side := "behind"
+	if e.offset < 0 {
+		side = "ahead of"
+	}
+	return fmt.Sprintf("the clock of this machine is %s %s that of the database", e.offset.Abs().Round(100*time.Millisecond), side)
+}
+
+// checkClock refuses a clock that is too far from that of the database: the processes of a
+// fleet compare times that others have stored.
+func checkClock(ctx context.Context, db clock, now func() time.Time) error {
+	offset, within, err := db.ClockOffset(ctx, now)
+	if err != nil {
+		return command.Failed(err, "")
+	}
+	if offset.Abs() > maxClockOffset+within {
+		return command.Usage(&clockError{offset}, fmt.Sprintf("synchronise the clocks of both machines (NTP); they may differ by %s", maxClockOffset))
+	}
+	return nil
+}
+
+// watchClock stops the work when the clock of this machine was changed.
+func watchClock(ctx context.Context, db clock, now func() time.Time, stop func(error)) {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		offset, within, err := db.ClockOffset(ctx, now)
+		if err == nil && offset.Abs() > maxClockOffset+within { // without a connection others report it
+			stop(&clockError{offset})
+			return
+		}
+	}
+}
