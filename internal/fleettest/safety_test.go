@@ -34,7 +34,7 @@ func safetyTime() time.Duration {
 // package fleet of the command line.
 func TestServiceSafety(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, setup{hosts: 4, pages: 200, pace: 100 * time.Millisecond, safety: []string{"--max-time", safetyTime().String()}})
+	f := newFleet(t, setup{hosts: 4, pages: 200, pace: 200 * time.Millisecond, safety: []string{"--max-time", safetyTime().String()}})
 	f.run("admin", "plan", "set", "huge", "--max-pages", "100000", "--max-concurrent", "50", "--max-time", "24h")
 	f.run("admin", "tenant", "set", "acme", "--plan", "huge")
 	s := f.service()
