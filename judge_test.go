@@ -22,7 +22,8 @@ import (
 // fenced is a web whose home pages link to pages that robots.txt forbids, and to some that
 // it allows.
 type fenced struct {
-	yes, no int // links to pages of each kind
+	yes, no int    // links to pages of each kind
+	late    string // a link on the last allowed page of a host
 
 	mu       sync.Mutex
 	last     time.Time // when the last page was requested
@@ -51,6 +52,8 @@ func (w *fenced) Do(_ context.Context, req fetch.Request) (*fetch.Result, error)
 			}
 		}
 		res.Body = []byte(page.String())
+	case w.late != "" && path == fmt.Sprintf("/yes/%d", w.yes-1):
+		res.Body = fmt.Appendf(nil, `<a href="%s">x</a>`, w.late)
 	}
 	if req.Sent != nil {
 		req.Sent(res.Timing.Sent)

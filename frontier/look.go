@@ -88,6 +88,9 @@ func (f *Frontier) stand(h *host, now time.Time) {
 				q.starving = true
 				q.job.starved.push(h)
 			}
+			if q.job.exhausted && !q.job.stopped && q.low(f) && q.open() && h.robots == robotsKnown && f.refills < maxRefills {
+				f.refill(q, now) // what is forbidden ends without a token
+			}
 		case q.asked > 0:
 			refilling = true
 		case q.low(f):

@@ -475,8 +475,9 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 		return
 	}
 	for i := range j.starved.len() {
-		if h := j.starved.at(i); h.queues != nil && h.queues.next != nil {
-			f.look(h, now) // other jobs need not wait for its turn
+		h := j.starved.at(i)
+		if q := h.queue(id); q != nil && (h.queues.next != nil || q.low(f)) {
+			f.look(h, now) // other jobs need not wait for its turn, nor forbidden URLs for a token
 		}
 	}
 }
@@ -519,6 +520,19 @@ func (f *Frontier) Again(id job.ID) {
 func (f *Frontier) Exhausted(id job.ID) bool {
 	j := f.jobs[id]
 	return j.exhausted && j.tokens == 0 && j.out == 0
+}
+
+// Starved reports whether a URL of the job in memory waits for nothing but a token, as far
+// as a few hosts tell.
+func (f *Frontier) Starved(id job.ID) bool {
+	j := f.jobs[id]
+	for i := range min(j.starved.len(), wokenHungry) {
+		h := j.starved.at(i)
+		if q := h.queue(id); q != nil && h.stage == live && h.robots == robotsKnown && j.short() && q.open() && f.peel(q) {
+			return true
+		}
+	}
+	return false
 }
 
 // Unspent takes back the tokens of a job if none was used or granted since the last

@@ -117,6 +117,9 @@ func (f *Frontier) Stats() Stats {
 // in the store.
 func (f *Frontier) Idle() bool { return f.working == 0 && !f.cold.some && len(f.doubts) == 0 }
 
+// Ready reports whether a request could be sent now.
+func (f *Frontier) Ready() bool { return len(f.tenants) > 0 }
+
 // Account returns the account of host-seconds.
 func (f *Frontier) Account() *Account { return f.account }
 

@@ -45,6 +45,7 @@ type run struct {
 	stopAt           time.Time
 	discoveryStopped bool // URLs found from now on are deferred
 	probing          bool // the page limit is reached; see probeRemaining
+	resolving        jobrun.Resolving
 	counting         bool
 	counts           store.Counts
 	tally            jobrun.Tally
@@ -239,9 +240,14 @@ func (r *run) holdToLimits(now time.Time) {
 		r.stopAtUsage(now)
 		return
 	}
-	if over := r.budget.Exceeded(); over != nil && r.stop == nil && over.Limit != limit.Pages {
-		r.halt(now, jobrun.EndFor(over))
+	over := r.budget.Exceeded()
+	if over == nil || r.stop != nil || over.Limit == limit.Pages {
+		return
 	}
+	if over.Limit == limit.Requests && !r.f.Ready() && r.resolving.Continue(now, r.counts.Waiting) {
+		return // no request is sent, and if all that is left ends without one, the crawl is complete
+	}
+	r.halt(now, jobrun.EndFor(over))
 }
 
 // stopAtUsage sends no further requests of a fleet job that has used up its requests or

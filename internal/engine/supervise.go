@@ -274,7 +274,10 @@ func (m *member) supervise(work context.Context, now time.Time, r *run) {
 	}
 	m.supervised++
 	r.budget.Observe(now, limit.Use{})
-	q := jobrun.Snapshot{State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, DiscoveryStopped: r.discoveryStopped, Spent: r.budget.Spent()}
+	q := jobrun.Snapshot{
+		State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, DiscoveryStopped: r.discoveryStopped,
+		Spent: r.budget.Spent(), Tokens: r.maxPages > 0, Starved: m.f.Starved(r.ID),
+	}
 	m.loop.Go(func() {
 		changed, counts, err := r.Supervise(work, q)
 		m.loop.Post(func(now time.Time) {

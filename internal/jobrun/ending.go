@@ -32,6 +32,8 @@ type Snapshot struct {
 	Seeded           bool
 	DiscoveryStopped bool      // discovery was stopped
 	Spent            limit.Use // as far as this worker knows
+	Tokens           bool      // its pages need tokens, so none is fetched at its page limit
+	Starved          bool      // a URL waits here for nothing but a token
 }
 
 // Supervise checks a job of a fleet, stores warnings about limits, and ends the job when it
@@ -53,7 +55,7 @@ func (s *Stored) Supervise(ctx context.Context, q Snapshot) (changed bool, count
 	case q.State == job.Draining:
 		end = q.drained(s.Now())
 	default:
-		end, err = s.stopped(ctx, &counts, q.Spent)
+		end, err = s.stopped(ctx, &counts, q)
 	}
 	if err != nil || end == nil {
 		return false, counts, err

@@ -224,6 +224,40 @@ func TestSupervise(t *testing.T) {
 	}
 }
 
+// TestSupervisePageLimit: at its page limit a job waits for URLs that end without a request,
+// unless one is known to need a request, or pages may be fetched meanwhile.
+func TestSupervisePageLimit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		q    jobrun.Snapshot
+		ends time.Duration
+	}{
+		"waits":          {jobrun.Snapshot{Tokens: true}, 2 * time.Second},
+		"a URL is left":  {jobrun.Snapshot{Tokens: true, Starved: true}, 0},
+		"without tokens": {jobrun.Snapshot{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, st := t.Context(), memory.Open(memory.Config{})
+			s := newStored(t, st, limit.Limits{Pages: -1}, "a.example")
+			at := now
+			s.Now = func() time.Time { return at }
+			var err error
+			if s.ID, err = st.CreateJob(ctx, store.Job{Name: "test", State: job.Running, CreatedAt: now, StartedAt: now}); err != nil {
+				t.Fatal(err)
+			}
+			tt.q.State = job.Running
+			for after := time.Duration(0); after <= tt.ends; after += time.Second {
+				at = now.Add(after)
+				if changed, _, err := s.Supervise(ctx, tt.q); err != nil || changed != (after == tt.ends) {
+					t.Errorf("after %v: ended %v, %v", after, changed, err)
+				}
+			}
+			if j, err := st.Job(ctx, s.ID); err != nil || j.State != job.Partial || j.Reason != "max_pages" {
+				t.Errorf("%s (%s), %v", j.State, j.Reason, err)
+			}
+		})
+	}
+}
+
 // TestRenew reopens URLs that are in scope since it was widened.
 func TestRenew(t *testing.T) {
 	ctx, st := t.Context(), memory.Open(memory.Config{})

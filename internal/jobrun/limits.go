@@ -3,6 +3,7 @@ package jobrun
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"headway/job"
 	"headway/limit"
@@ -92,10 +93,15 @@ func (s *Stored) warn(ctx context.Context, near []limit.Warning) error {
 
 // stopped returns the end of a job with work left that has reached a limit, nil otherwise.
 // Requests in flight get a moment, except at the page limit, which leaves none.
-func (s *Stored) stopped(ctx context.Context, counts *store.Counts, known limit.Use) (*End, error) {
-	over, err := s.overLimit(ctx, counts, known)
+func (s *Stored) stopped(ctx context.Context, counts *store.Counts, q Snapshot) (*End, error) {
+	over, err := s.overLimit(ctx, counts, q.Spent)
 	if err != nil || over == nil {
+		s.resolving = Resolving{}
 		return nil, err
+	}
+	used := s.Limits.Of(limit.Pages).Reached(counts.Pages()) // otherwise the tenant's quota is used up
+	if over.Limit == limit.Pages && used && q.Tokens && !q.Starved && s.resolving.Continue(s.Now(), counts.Waiting) {
+		return nil, nil
 	}
 	if _, err := s.Queue.Note(ctx, store.StopOf(s.ID, s.Now(), over)); err != nil {
 		return nil, err
@@ -106,4 +112,33 @@ func (s *Stored) stopped(ctx context.Context, counts *store.Counts, known limit.
 		end.State = job.Draining
 	}
 	return end, nil
+}
+
+// Times of a job at its page or request limit: URLs that end without a request, such as those
+// that robots.txt forbids, end a moment after they were found, and if no other is left the
+// job is complete.
+const (
+	// resolveFor is how long it waits for the next of them to end.
+	resolveFor = 2 * time.Second
+	// maxResolving is how long it waits for all of them.
+	maxResolving = 30 * time.Second
+)
+
+// Resolving is the wait of a job at its limit for URLs that end without a request. The zero
+// Resolving has not begun.
+type Resolving struct {
+	began   time.Time
+	at      time.Time // when the number of URLs last changed
+	waiting int64     // that number
+}
+
+// Continue reports whether to wait longer, with that many URLs left.
+func (r *Resolving) Continue(now time.Time, waiting int64) bool {
+	if r.began.IsZero() {
+		*r = Resolving{now, now, waiting}
+	}
+	if waiting != r.waiting {
+		r.at, r.waiting = now, waiting
+	}
+	return now.Sub(r.at) < resolveFor && now.Sub(r.began) < maxResolving
 }

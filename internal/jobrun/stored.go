@@ -48,7 +48,8 @@ type Stored struct {
 	Log   *slog.Logger
 	Now   func() time.Time
 
-	reported sync.Map // warnings that were stored, by [reported]
+	reported  sync.Map  // warnings that were stored, by [reported]
+	resolving Resolving // of Supervise
 }
 
 // End is why a job stops. Without a State it can be resumed.
