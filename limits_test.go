@@ -3,9 +3,11 @@ package headway_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -509,4 +511,102 @@ func TestUsageLimits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLimitMarks: 80 and 95 % of each limit and its end are reported once each, while workers
+// are killed and started.
+func TestLimitMarks(t *testing.T) {
+	for _, asked := range []limit.Limits{{Pages: 60}, {Requests: 60}, {Bytes: 150_000}, {Time: 30 * time.Second}} {
+		t.Run(asked.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newLimited(t, farm(3, small(100)), limit.Limits{})
+				var log logLines
+				f.worker = func(c *headway.Worker) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }
+				id := f.requestLimited(asked)
+				workers := f.startAll(3)
+				for range 6 {
+					pass(4 * time.Second)
+					workers[0].crash()
+					workers = append(workers[1:], f.start())
+				}
+				j, _ := f.await(id, 5*time.Minute)
+				f.drain(workers)
+				f.marks(id, j, limit.Name(j.Reason), 80, 95, store.StoppedBy)
+				if j.State != job.Partial || *limit.Name(j.Reason).Rule().At(&asked) == 0 {
+					t.Errorf("%s (%s)", j.State, j.Reason)
+				}
+				if n := log.count("limit usage"); n != 2 {
+					t.Errorf("%d warnings in the logs of all workers, want 2", n)
+				}
+			})
+		})
+	}
+}
+
+// TestLimitMarksOfLastPages: the marks that the last pages of a complete job pass are reported.
+func TestLimitMarksOfLastPages(t *testing.T) {
+	for _, asked := range []limit.Limits{{Pages: 20}, {Requests: 25}, {Time: time.Minute}} {
+		t.Run(asked.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newLimited(t, farm(1, small(20)), limit.Limits{})
+				id := f.requestLimited(asked)
+				workers := f.startAll(1)
+				j, counts := f.await(id, 5*time.Minute)
+				f.drain(workers)
+				if j.State != job.Complete || counts.Pages() != 20 {
+					t.Errorf("%s (%s) with %d pages", j.State, j.Reason, counts.Pages())
+				}
+				switch {
+				case asked.Pages > 0:
+					f.marks(id, j, limit.Pages, 80, 95)
+				case asked.Requests > 0:
+					f.marks(id, j, limit.Requests, 80)
+				default:
+					f.marks(id, j, limit.Time)
+				}
+			})
+		})
+	}
+}
+
+// marks wants these notices about a limit of a job, in this order, and no others.
+func (f *fleet) marks(id job.ID, j store.Job, name limit.Name, want ...int) {
+	f.Helper()
+	list, err := f.st.(*memory.Store).Notices(f.Context(), id)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var got []int
+	limits := j.Limits()
+	for i := range list {
+		n := &list[i]
+		got = append(got, n.Percent)
+		if most := limits.Max(name); n.Limit != name || n.Max != most || n.Observed < most/100*int64(min(n.Percent, 100)) {
+			f.Errorf("notice %+v of the limit %s %d", *n, name, most)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		f.Errorf("%s has the marks %v, want %v", name, got, want)
+	}
+}
+
+// logLines collects the log of several workers.
+type logLines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements [io.Writer].
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// count is how many lines have a message.
+func (l *logLines) count(message string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), `msg="`+message+`"`)
 }

@@ -172,6 +172,55 @@ func TestLimitsOfHosts(t *testing.T) {
 	f.leaveAll()
 }
 
+// TestLimitsOfUse: requests, bytes and time each stop a job while workers are killed. 80 and
+// 95 % of each limit and the end are events, once each, and the job has what was observed.
+func TestLimitsOfUse(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, setup{hosts: 12, pages: 200, pace: 500 * time.Millisecond})
+	for range 3 {
+		f.start()
+	}
+	f.awaitWorkers(3)
+	seeds := slices.Collect(slices.Chunk(f.lab.Seeds(), 4))
+	wants := []struct {
+		name, flag, value string
+		max               float64
+		success           bool
+		id                int64
+	}{
+		{"max_requests", "--max-requests", "100", 100, true, 0},
+		{"max_bytes", "--max-bytes", "200000", 200_000, true, 0},
+		{"max_time", "--max-time", "15s", 15, false, 0},
+	}
+	for i := range wants {
+		wants[i].id = f.submitFor(seeds[i], wants[i].flag, wants[i].value)
+	}
+	kills, next := 0, time.Now().Add(4*time.Second)
+	for _, w := range wants {
+		j := f.await(w.id, f.long(), func() {
+			if kills < 2 && time.Now().After(next) {
+				next = time.Now().Add(lease)
+				victim, _ := f.victim()
+				f.kill(victim)
+				f.start()
+				kills++
+			}
+		})
+		l := f.limits(w.id)
+		if j.State != "partial" || j.Reason != w.name || l.Success != w.success || len(l.Errors) != 1 {
+			t.Fatalf("%s: %s (%s), %+v", w.name, j.State, j.Reason, l)
+		}
+		if e := l.Errors[0]; e.Name != w.name || e.Layer != "job" || e.Max != w.max || e.Observed < w.max {
+			t.Errorf("%s: stopped by %+v", w.name, e)
+		}
+		f.warnedOnce(w.id)
+	}
+	if kills == 0 {
+		t.Error("no worker was killed")
+	}
+	f.leaveAll()
+}
+
 // warnedOnce wants one event at 80 and at 95 % of a limit that stopped a job, and one when
 // it was reached.
 func (f *fleet) warnedOnce(id int64) {

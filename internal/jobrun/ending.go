@@ -79,10 +79,8 @@ func (s *Stored) completed(ctx context.Context, counts *store.Counts, q Snapshot
 	if *counts, err = s.Counts(ctx); err != nil {
 		return nil, err
 	}
-	if s.Limits.Of(limit.Hosts).Limited() { // it may have been approached and reached since the last check
-		if _, err := s.overLimit(ctx, counts, q.Spent); err != nil {
-			return nil, err
-		}
+	if _, err := s.overLimit(ctx, counts, q.Spent); err != nil { // limits may have been approached since the last check
+		return nil, err
 	}
 	end, err := s.Ending(ctx, *counts, q.DiscoveryStopped)
 	if err == nil && end != nil && end.Limit != nil {
