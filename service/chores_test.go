@@ -20,6 +20,7 @@ import (
 
 	"headway/fetch/guard"
 	"headway/job"
+	"headway/limit"
 	"headway/service"
 	"headway/store"
 )
@@ -32,11 +33,12 @@ type receiver struct {
 	mu      sync.Mutex
 	secrets []string
 	took    map[string]string // type and job, by webhook-id
+	bodies  map[string][]byte // by type and job
 	refused int
 }
 
 func newReceiver(t testing.TB) *receiver {
-	v := &receiver{took: map[string]string{}}
+	v := &receiver{took: map[string]string{}, bodies: map[string][]byte{}}
 	v.Server = httptest.NewServer(v)
 	t.Cleanup(v.Close)
 	return v
@@ -71,7 +73,15 @@ func (v *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	v.took[r.Header.Get(standardwebhooks.HeaderWebhookID)] = fmt.Sprintf("%s %d", said.Type, said.Data.Job)
+	event := fmt.Sprintf("%s %d", said.Type, said.Data.Job)
+	v.took[r.Header.Get(standardwebhooks.HeaderWebhookID)], v.bodies[event] = event, body
+}
+
+// body is the body of an event that has arrived; nil before.
+func (v *receiver) body(event string) []byte {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.bodies[event]
 }
 
 // trust sets the accepted secrets.
@@ -196,6 +206,65 @@ func TestWebhooks(t *testing.T) {
 	s.ask("PATCH", path, k, map[string]any{"url": "http://example.com/"}).read(t, http.StatusUnprocessableEntity, nil)
 	s.ask("DELETE", path, k, nil).read(t, http.StatusNoContent, nil)
 	s.ask("GET", path, k, nil).read(t, http.StatusNotFound, nil)
+}
+
+// TestStoppedJobWebhook: the webhook of a job that a limit stopped has the error, its limit,
+// layer, value and what was observed, as the job object has them.
+func TestStoppedJobWebhook(t *testing.T) {
+	st, v := openStore(t), newReceiver(t)
+	s := start(t, service.Config{Store: st, Webhooks: v.door(t)})
+	k := key(t, st, "acme", store.ScopeWrite)
+	var hook webhook
+	s.ask("POST", "/v1/webhooks", k, map[string]any{"url": v.URL + "/hook", "kinds": []string{"job.partial"}}).read(t, http.StatusCreated, &hook)
+	v.trust(hook.Secret)
+	asked := limit.Limits{Pages: 10, Requests: 20, Bytes: 3000, Time: 30 * time.Second}
+	for _, n := range limit.Extendable {
+		var made jobView
+		s.ask("POST", "/v1/jobs", k, map[string]any{"seeds": []string{"https://example.com/"}, "limits": asked.Fields()}).read(t, http.StatusCreated, &made)
+		if _, err := st.Admit(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		j, err := st.Job(t.Context(), job.ID(made.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := j.Limits().Of(n)
+		if _, err := st.Note(t.Context(), store.StopOf(j.ID, time.Now(), over.Exceeded(over.Max+over.Max/10))); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.SetState(t.Context(), time.Now(), j.ID, job.Running, job.Partial, string(n)); err != nil {
+			t.Fatal(err)
+		}
+		type stop struct {
+			Limit, Layer, Unit string
+			Max, Observed      float64
+		}
+		var view struct {
+			State, Reason string
+			Errors        []struct {
+				stop
+				Text string
+			}
+		}
+		s.ask("GET", fmt.Sprintf("/v1/jobs/%d", made.ID), k, nil).read(t, http.StatusOK, &view)
+		if len(view.Errors) != 1 || view.Errors[0].Limit != string(n) || view.Errors[0].Layer != "job" || view.Errors[0].Observed <= view.Errors[0].Max || view.Errors[0].Text == "" {
+			t.Fatalf("%s: the job has %+v", n, view)
+		}
+		event := fmt.Sprintf("job.partial %d", made.ID)
+		until(t, event+" was sent", func() bool { return v.body(event) != nil })
+		var sent struct {
+			Data struct {
+				stop
+				State, Reason, Error string
+			}
+		}
+		if err := json.Unmarshal(v.body(event), &sent); err != nil {
+			t.Fatal(err)
+		}
+		if d := sent.Data; d.stop != view.Errors[0].stop || d.Error != view.Errors[0].Text || d.State != view.State || d.Reason != view.Reason {
+			t.Errorf("%s: sent %+v, the job has %+v", n, d, view)
+		}
+	}
 }
 
 // TestSchedules creates schedules with the API, and they create jobs.
