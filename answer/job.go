@@ -33,7 +33,7 @@ type Job struct {
 // QueuePlace is why a job is queued, and its place in the queue.
 type QueuePlace struct {
 	Place  int64             `json:"place" doc:"1 for the job that is next. Tenants take turns, and jobs of tenants that use all places of their plan count too, so a job may start sooner."`
-	Reason store.QueueReason `json:"reason" enum:"no_worker,plan_limit,fleet_limit,starting" doc:"Why it is queued: the fleet has no worker; its tenant runs as many crawls as its plan allows; all places of the fleet are taken; a worker is about to start it."`
+	Reason store.QueueReason `json:"reason" enum:"no_worker,older_worker,plan_limit,fleet_limit,starting" doc:"Why it is queued: the fleet has no worker; a worker of an older version still runs, and no job starts until it has left; its tenant runs as many crawls as its plan allows; all places of the fleet are taken; a worker is about to start it."`
 	Text   string            `json:"text" doc:"The same in words for people."`
 }
 
@@ -42,6 +42,8 @@ func newQueuePlace(t store.Turn) *QueuePlace {
 	switch q.Reason {
 	case store.QueuedNoWorker:
 		q.Text = "the fleet has no worker"
+	case store.QueuedOlderWorker:
+		q.Text = fmt.Sprintf("%d of %d workers run an older version; no job starts until they have left", t.Older, t.Workers)
 	case store.QueuedPlan:
 		q.Text = fmt.Sprintf("the tenant runs %d of %d crawls (plan)", t.Own, t.OwnMax)
 	case store.QueuedFleet:

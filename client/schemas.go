@@ -1063,9 +1063,11 @@ type QueuePlace struct {
 	// 1 for the job that is next. Tenants take turns, and jobs of tenants that use
 	// all places of their plan count too, so a job may start sooner.
 	Place int64 `json:"place"`
-	// Why it is queued: the fleet has no worker; its tenant runs as many crawls as
-	// its plan allows; all places of the fleet are taken; a worker is about to
-	// start it. One of no_worker, plan_limit, fleet_limit, starting.
+	// Why it is queued: the fleet has no worker; a worker of an older version
+	// still runs, and no job starts until it has left; its tenant runs as many
+	// crawls as its plan allows; all places of the fleet are taken; a worker is
+	// about to start it. One of no_worker, older_worker, plan_limit, fleet_limit,
+	// starting.
 	Reason string `json:"reason"`
 	// The same in words for people.
 	Text string `json:"text"`

@@ -27,6 +27,7 @@ type Turn struct {
 	// tenants that use all the places of their plan count too, so it may start sooner.
 	Place   int64
 	Workers int64 // of the fleet
+	Older   int64 // of them, those too old for the tables: no job starts while one is alive
 	Running int64 // admitted jobs of the fleet
 	Own     int64 // those of its tenant
 	OwnMax  int64 // as many as its tenant's plan allows; 0 for no limit
@@ -37,10 +38,11 @@ type QueueReason string
 
 // The reasons.
 const (
-	QueuedNoWorker QueueReason = "no_worker"   // the fleet has no worker
-	QueuedPlan     QueueReason = "plan_limit"  // its tenant runs as many crawls as its plan allows
-	QueuedFleet    QueueReason = "fleet_limit" // all places of the fleet are taken
-	QueuedStarting QueueReason = "starting"    // nothing else runs: a worker is about to start it
+	QueuedNoWorker    QueueReason = "no_worker"    // the fleet has no worker
+	QueuedOlderWorker QueueReason = "older_worker" // a worker of an older version is alive
+	QueuedPlan        QueueReason = "plan_limit"   // its tenant runs as many crawls as its plan allows
+	QueuedFleet       QueueReason = "fleet_limit"  // all places of the fleet are taken
+	QueuedStarting    QueueReason = "starting"     // nothing else runs: a worker is about to start it
 )
 
 // Reason is why the job is queued.
@@ -48,6 +50,8 @@ func (t Turn) Reason() QueueReason {
 	switch {
 	case t.Workers == 0:
 		return QueuedNoWorker
+	case t.Older > 0:
+		return QueuedOlderWorker
 	case t.OwnMax > 0 && t.Own >= t.OwnMax:
 		return QueuedPlan
 	case t.Running > 0:

@@ -50,7 +50,7 @@ const turnsOf = `with q as (select j.id, j.tenant, row_number() over w as round,
 		from job j left join served s on s.tenant = j.tenant where j.state = 'queued' window w as (partition by j.tenant order by j.turn)),
 	line as (select id, tenant, row_number() over (order by round, since) as place from q),
 	busy as (select j.tenant, count(*) as n from job j where ` + active + ` group by j.tenant)
-	select l.id, l.place, (select count(*) from worker), coalesce((select sum(n) from busy), 0)::bigint, coalesce(b.n, 0), coalesce((p.limits ->> 'max_concurrent_crawls')::bigint, 0)
+	select l.id, l.place, (select count(*) from worker), (select count(*) from worker w, format f where w.format < f.oldest), coalesce((select sum(n) from busy), 0)::bigint, coalesce(b.n, 0), coalesce((p.limits ->> 'max_concurrent_crawls')::bigint, 0)
 		from line l left join busy b on b.tenant = l.tenant left join tenant x on x.name = l.tenant left join plan p on p.name = x.plan
 		where l.id = any($1)`
 
@@ -59,7 +59,7 @@ func (s *Store) Turns(ctx context.Context, ids []job.ID) (map[job.ID]store.Turn,
 	turns := map[job.ID]store.Turn{}
 	var id int32
 	var t store.Turn
-	err := s.all(ctx, []any{&id, &t.Place, &t.Workers, &t.Running, &t.Own, &t.OwnMax}, func() { turns[job.ID(id)] = t }, turnsOf, numbers(ids))
+	err := s.all(ctx, []any{&id, &t.Place, &t.Workers, &t.Older, &t.Running, &t.Own, &t.OwnMax}, func() { turns[job.ID(id)] = t }, turnsOf, numbers(ids))
 	if err != nil {
 		return nil, fmt.Errorf("turns of %d jobs: %w", len(ids), err)
 	}

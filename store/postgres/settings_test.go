@@ -66,10 +66,22 @@ func TestOlderWorker(t *testing.T) {
 	if list, err := s.Admit(ctx, now); err != nil || len(list) > 0 {
 		t.Errorf("beside an older worker: %v, %v", list, err)
 	}
+	why := func() store.QueueReason {
+		t.Helper()
+		turns, err := s.Turns(ctx, []job.ID{id})
+		fatal(t, err)
+		return turns[id].Reason()
+	}
+	if r := why(); r != store.QueuedOlderWorker {
+		t.Errorf("beside an older worker it is queued for %s", r)
+	}
 	if _, err := s.pool.Exec(ctx, "update job set state = 'running', started_at = 1, turn = 0 where id = $1", id); err == nil {
 		t.Error("an older worker has admitted a job")
 	}
 	fatal(t, s.Leave(ctx, older))
+	if r := why(); r != store.QueuedStarting {
+		t.Errorf("after it has left the job is queued for %s", r)
+	}
 	if list, err := s.Admit(ctx, now); err != nil || len(list) != 1 {
 		t.Errorf("after it has left: %v, %v", list, err)
 	}
