@@ -177,7 +177,6 @@ func (w *fleetWorker) open(j store.Job) (headway.Job, error) {
 	if err != nil {
 		return headway.Job{}, err
 	}
-	s.Limits.Pages = 0 // what the job was submitted or extended with counts
 	return headway.Job{
 		Name: j.Name, Seeds: from.URLs, Fallback: from.Fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
