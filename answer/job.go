@@ -26,13 +26,13 @@ type Job struct {
 	Pages     int64            `json:"pages"`
 	Waiting   int64            `json:"waiting"`
 	Outcomes  map[string]int64 `json:"outcomes,omitempty"` // by outcome, with the reason after a colon
-	Queue     *QueuePlace      `json:"queue,omitempty" doc:"What the job waits for; absent unless it is queued, and in the response that creates it."`
+	Queue     *QueuePlace      `json:"queue,omitempty" doc:"What the job waits for; absent unless it is queued, in lists, and in the response that creates it."`
 	Errors    []LimitError     `json:"errors,omitempty" doc:"The limit that stopped the job; absent if none did."`
 }
 
 // QueuePlace is why a job is queued, and its place in the queue.
 type QueuePlace struct {
-	Place  int64             `json:"place" doc:"1 for the job that is next. Tenants take turns, and jobs of tenants that use all places of their plan count too, so a job may start sooner."`
+	Place  int64             `json:"place,omitempty" doc:"1 for the job that is next; absent beyond 100, or while jobs of as many tenants are queued. Tenants take turns, and jobs of tenants that use all places of their plan count too, so a job may start sooner."`
 	Reason store.QueueReason `json:"reason" enum:"no_worker,older_worker,plan_limit,fleet_limit,starting" doc:"Why it is queued: the fleet has no worker; a worker of an older version still runs, and no job starts until it has left; its tenant runs as many crawls as its plan allows; all places of the fleet are taken; a worker is about to start it."`
 	Text   string            `json:"text" doc:"The same in words for people."`
 }
@@ -51,7 +51,9 @@ func newQueuePlace(t store.Turn) *QueuePlace {
 	case store.QueuedStarting:
 		q.Text = "about to start"
 	}
-	q.Text = fmt.Sprintf("place %d: %s", t.Place, q.Text)
+	if t.Place > 0 {
+		q.Text = fmt.Sprintf("place %d: %s", t.Place, q.Text)
+	}
 	return q
 }
 
@@ -81,31 +83,32 @@ func ReadJob(ctx context.Context, st store.JobLists, j *store.Job) (Job, error) 
 	if err != nil {
 		return Job{}, err
 	}
+	if j.State == job.Queued {
+		t, ok, err := st.Turn(ctx, j.ID)
+		if err != nil {
+			return Job{}, err
+		}
+		if ok {
+			list[0].Queue = newQueuePlace(t)
+		}
+	}
 	return list[0], nil
 }
 
-// ReadJobs is ReadJob for a page of jobs, with one query for each of these.
+// ReadJobs describes a page of jobs: the counts of their URLs, and the limits that stopped
+// them.
 func ReadJobs(ctx context.Context, st store.JobLists, list []store.Job) ([]Job, error) {
-	var ids, queued, stopped []job.ID
+	var ids, stopped []job.ID
 	for i := range list {
 		j := &list[i]
 		ids = append(ids, j.ID)
-		switch {
-		case j.State == job.Queued:
-			queued = append(queued, j.ID)
-		case mayBeStopped(j):
+		if mayBeStopped(j) {
 			stopped = append(stopped, j.ID)
 		}
 	}
 	counts, err := st.CountJobs(ctx, ids)
 	if err != nil {
 		return nil, err
-	}
-	var turns map[job.ID]store.Turn
-	if len(queued) > 0 {
-		if turns, err = st.Turns(ctx, queued); err != nil {
-			return nil, err
-		}
 	}
 	var stops map[job.ID][]store.Notice
 	if len(stopped) > 0 {
@@ -117,9 +120,6 @@ func ReadJobs(ctx context.Context, st store.JobLists, list []store.Job) ([]Job, 
 	for i := range list {
 		j := &list[i]
 		rows[i] = NewJob(j, counts[j.ID])
-		if t, ok := turns[j.ID]; ok {
-			rows[i].Queue = newQueuePlace(t)
-		}
 		rows[i].Errors = limitErrors(j, stops[j.ID])
 	}
 	return rows, nil

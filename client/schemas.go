@@ -425,8 +425,8 @@ type Job struct {
 	Name     string           `json:"name"`
 	Outcomes map[string]int64 `json:"outcomes,omitzero"`
 	Pages    int64            `json:"pages"`
-	// What the job waits for; absent unless it is queued, and in the response that
-	// creates it.
+	// What the job waits for; absent unless it is queued, in lists, and in the
+	// response that creates it.
 	Queue     *QueuePlace `json:"queue,omitzero"`
 	Reason    string      `json:"reason,omitzero"`
 	StartedAt time.Time   `json:"started_at,omitzero"`
@@ -593,8 +593,8 @@ type JobView struct {
 	// Politeness preset: pace, concurrency and backoff per host. One of polite,
 	// audit, warm, map, owned.
 	Preset string `json:"preset,omitzero"`
-	// What the job waits for; absent unless it is queued, and in the response that
-	// creates it.
+	// What the job waits for; absent unless it is queued, in lists, and in the
+	// response that creates it.
 	Queue  *QueuePlace `json:"queue,omitzero"`
 	Reason string      `json:"reason,omitzero"`
 	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
@@ -1060,9 +1060,10 @@ type Proof struct {
 
 // QueuePlace is part of [JobView] and [Job].
 type QueuePlace struct {
-	// 1 for the job that is next. Tenants take turns, and jobs of tenants that use
-	// all places of their plan count too, so a job may start sooner.
-	Place int64 `json:"place"`
+	// 1 for the job that is next; absent beyond 100, or while jobs of as many
+	// tenants are queued. Tenants take turns, and jobs of tenants that use all
+	// places of their plan count too, so a job may start sooner.
+	Place int64 `json:"place,omitzero"`
 	// Why it is queued: the fleet has no worker; a worker of an older version
 	// still runs, and no job starts until it has left; its tenant runs as many
 	// crawls as its plan allows; all places of the fleet are taken; a worker is

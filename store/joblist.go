@@ -14,17 +14,21 @@ type JobLists interface {
 	// CountJobs returns the counts of jobs, at most MaxPage, from one snapshot; missing
 	// jobs are left out.
 	CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]Counts, error)
-	// Turns returns what queued jobs wait for; the others are left out.
-	Turns(ctx context.Context, ids []job.ID) (map[job.ID]Turn, error)
+	// Turn returns what a queued job waits for; not ok for any other job.
+	Turn(ctx context.Context, id job.ID) (t Turn, ok bool, err error)
 	// Stops returns the limits that stopped jobs, by job and oldest first, including
 	// those of earlier runs.
 	Stops(ctx context.Context, ids []job.ID) (map[job.ID][]Notice, error)
 }
 
+// MaxPlace is the last place in the queue that is counted.
+const MaxPlace = 100
+
 // Turn is the place of a queued job in the queue, and what it depends on.
 type Turn struct {
 	// Place is 1 for the job that is next when places become free one by one. Jobs of
 	// tenants that use all the places of their plan count too, so it may start sooner.
+	// 0 beyond [MaxPlace], and while as many tenants have queued jobs: it is not counted.
 	Place   int64
 	Workers int64 // of the fleet
 	Older   int64 // of them, those too old for the tables: no job starts while one is alive

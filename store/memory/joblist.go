@@ -48,47 +48,47 @@ func (s *Store) CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]store.C
 	return counts, nil
 }
 
-// Turns implements [store.JobLists].
-func (s *Store) Turns(ctx context.Context, ids []job.ID) (map[job.ID]store.Turn, error) {
-	if err := s.begin(ctx, "turns"); err != nil {
-		return nil, err
+// Turn implements [store.JobLists].
+func (s *Store) Turn(ctx context.Context, id job.ID) (t store.Turn, ok bool, err error) {
+	if err := s.begin(ctx, "turn"); err != nil {
+		return t, false, err
 	}
 	defer s.mu.Unlock()
-	type waiting struct {
-		*run
-		round int
-		since int64
+	me := s.jobs[id]
+	if me == nil || me.State != job.Queued {
+		return t, false, nil
 	}
-	var line []waiting
 	first := s.firstQueued()
+	since := func(r *run) int64 { return max(first[r.Tenant].turn, s.queue.served[r.Tenant]) }
+	rounds := map[job.ID]int{}
+	tenants := map[string]bool{}
 	for _, r := range s.jobs {
 		if r.State != job.Queued {
 			continue
 		}
-		x := waiting{r, 0, max(first[r.Tenant].turn, s.queue.served[r.Tenant])}
+		tenants[r.Tenant] = true
 		for _, o := range s.jobs {
-			if o.State == job.Queued && o.Tenant == r.Tenant && o.turn < r.turn {
-				x.round++
+			if o.State == job.Queued && o.Tenant == r.Tenant && o.turn <= r.turn {
+				rounds[r.ID]++
 			}
 		}
-		line = append(line, x)
 	}
-	slices.SortFunc(line, func(a, b waiting) int { return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.since, b.since)) })
-	turns := map[job.ID]store.Turn{}
-	for i, x := range line {
-		if !slices.Contains(ids, x.ID) {
-			continue
+	for id, round := range rounds {
+		if round < rounds[me.ID] || round == rounds[me.ID] && since(s.jobs[id]) <= since(me) {
+			t.Place++
 		}
-		t := store.Turn{Place: int64(i + 1), Workers: int64(len(s.ledger.Workers())), OwnMax: s.planOf(x.Tenant).Limits.ConcurrentCrawls}
-		for _, r := range s.active() {
-			t.Running++
-			if r.Tenant == x.Tenant {
-				t.Own++
-			}
-		}
-		turns[x.ID] = t
 	}
-	return turns, nil
+	if max(t.Place, int64(len(tenants))) > store.MaxPlace {
+		t.Place = 0
+	}
+	t.Workers, t.OwnMax = int64(len(s.ledger.Workers())), s.planOf(me.Tenant).Limits.ConcurrentCrawls
+	for _, r := range s.active() {
+		t.Running++
+		if r.Tenant == me.Tenant {
+			t.Own++
+		}
+	}
+	return t, true, nil
 }
 
 // Stops implements [store.JobLists].

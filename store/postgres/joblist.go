@@ -45,25 +45,33 @@ func (s *Store) CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]store.C
 	return counts, nil
 }
 
-// turnsOf reads the turns of queued jobs. The order is that of pickQueued.
-const turnsOf = `with q as (select j.id, j.tenant, row_number() over w as round, greatest(first_value(j.turn) over w, coalesce(s.turn, 0)) as since
-		from job j left join served s on s.tenant = j.tenant where j.state = 'queued' window w as (partition by j.tenant order by j.turn)),
-	line as (select id, tenant, row_number() over (order by round, since) as place from q),
-	busy as (select j.tenant, count(*) as n from job j where ` + active + ` group by j.tenant)
-	select l.id, l.place, (select count(*) from worker), (select count(*) from worker w, format f where w.format < f.oldest), coalesce((select sum(n) from busy), 0)::bigint, coalesce(b.n, 0), coalesce((p.limits ->> 'max_concurrent_crawls')::bigint, 0)
-		from line l left join busy b on b.tenant = l.tenant left join tenant x on x.name = l.tenant left join plan p on p.name = x.plan
-		where l.id = any($1)`
+// queueTurn reads the turn of a queued job. The order is that of pickQueued: in each round one
+// job of each tenant. Ahead of a job are those of earlier rounds and, in its own round, those
+// of tenants that have waited longer. Whatever the length of the queue, no more than MaxPlace
+// jobs and tenants are read.
+var queueTurn = fmt.Sprintf(`with recursive me as materialized (select tenant, turn from job where id = $1 and state = 'queued'),
+	mine as materialized (select count(*) as round from (select from me cross join lateral (select from job j where j.state = 'queued' and j.tenant = me.tenant and j.turn <= me.turn order by j.turn limit %[1]d) as j) as n),
+	t as ((select j.tenant, 1 as nth from job j where j.state = 'queued' order by j.tenant limit 1)
+		union all select (select j.tenant from job j where j.state = 'queued' and j.tenant > t.tenant order by j.tenant limit 1), nth + 1 from t where t.tenant is not null and nth < %[1]d),
+	s as materialized (select t.tenant, greatest((select j.turn from job j where j.state = 'queued' and j.tenant = t.tenant order by j.turn limit 1), (select s.turn from served s where s.tenant = t.tenant)) as since
+		from t where t.tenant is not null),
+	line as (select from s cross join lateral (select from job j where j.state = 'queued' and j.tenant = s.tenant order by j.turn
+		limit (select round from mine) - case when s.since > (select x.since from s x, me where x.tenant = me.tenant) then 1 else 0 end) as j limit %[1]d),
+	busy as (select j.tenant, count(*) as n from job j where `+active+` group by j.tenant)
+	select case when (select count(*) from s) < %[1]d then (select count(*) from line) else %[1]d end, (select count(*) from worker), (select count(*) from worker w, format f where w.format < f.oldest),
+		coalesce((select sum(n) from busy), 0)::bigint, coalesce(b.n, 0), coalesce((p.limits ->> 'max_concurrent_crawls')::bigint, 0)
+		from me left join busy b on b.tenant = me.tenant left join tenant x on x.name = me.tenant left join plan p on p.name = x.plan`, store.MaxPlace+1)
 
-// Turns implements [store.JobLists].
-func (s *Store) Turns(ctx context.Context, ids []job.ID) (map[job.ID]store.Turn, error) {
-	turns := map[job.ID]store.Turn{}
-	var id int32
-	var t store.Turn
-	err := s.all(ctx, []any{&id, &t.Place, &t.Workers, &t.Older, &t.Running, &t.Own, &t.OwnMax}, func() { turns[job.ID(id)] = t }, turnsOf, numbers(ids))
+// Turn implements [store.JobLists].
+func (s *Store) Turn(ctx context.Context, id job.ID) (t store.Turn, ok bool, err error) {
+	err = s.all(ctx, []any{&t.Place, &t.Workers, &t.Older, &t.Running, &t.Own, &t.OwnMax}, func() { ok = true }, queueTurn, number(id))
 	if err != nil {
-		return nil, fmt.Errorf("turns of %d jobs: %w", len(ids), err)
+		return t, false, fmt.Errorf("turn of job %d: %w", id, err)
 	}
-	return turns, nil
+	if t.Place > store.MaxPlace {
+		t.Place = 0
+	}
+	return t, ok, nil
 }
 
 // Stops implements [store.JobLists].

@@ -68,9 +68,9 @@ func TestOlderWorker(t *testing.T) {
 	}
 	why := func() store.QueueReason {
 		t.Helper()
-		turns, err := s.Turns(ctx, []job.ID{id})
+		turn, _, err := s.Turn(ctx, id)
 		fatal(t, err)
-		return turns[id].Reason()
+		return turn.Reason()
 	}
 	if r := why(); r != store.QueuedOlderWorker {
 		t.Errorf("beside an older worker it is queued for %s", r)

@@ -22,14 +22,12 @@ func testTurns(t *testing.T, open Open) {
 	}
 	want := func(what string, reason store.QueueReason, order ...job.ID) {
 		t.Helper()
-		turns, err := lists.Turns(w.ctx, ids)
-		w.check(err)
-		if len(turns) != len(order) {
-			t.Errorf("%s: %d jobs in the queue, want %d", what, len(turns), len(order))
-		}
-		for i, id := range order {
-			if turn := turns[id]; turn.Place != int64(i+1) || turn.Reason() != reason {
-				t.Errorf("%s: job %d has %+v (%s), want place %d (%s)", what, id, turn, turn.Reason(), i+1, reason)
+		for _, id := range ids {
+			turn, queued, err := lists.Turn(w.ctx, id)
+			w.check(err)
+			place := slices.Index(order, id) + 1
+			if queued != (place > 0) || turn.Place != int64(place) || queued && turn.Reason() != reason {
+				t.Errorf("%s: job %d has %+v (%s), want place %d (%s)", what, id, turn, turn.Reason(), place, reason)
 			}
 		}
 	}
@@ -41,10 +39,18 @@ func testTurns(t *testing.T, open Open) {
 	want("one runs", store.QueuedFleet, ids[3], ids[5], ids[1], ids[4], ids[2])
 	w.check(w.store.(store.Tenants).SetPlan(w.ctx, store.Plan{Name: "one", Limits: limit.Limits{ConcurrentCrawls: 1}}))
 	w.check(w.store.(store.Tenants).SetTenant(w.ctx, store.Tenant{Name: "a", Plan: "one"}))
-	turns, err := lists.Turns(w.ctx, ids[1:2])
+	turn, queued, err := lists.Turn(w.ctx, ids[1])
 	w.check(err)
-	if turn := turns[ids[1]]; len(turns) != 1 || turn.Reason() != store.QueuedPlan || turn.Own != 1 || turn.OwnMax != 1 {
-		t.Errorf("at the plan's limit: %+v", turns)
+	if !queued || turn.Reason() != store.QueuedPlan || turn.Own != 1 || turn.OwnMax != 1 {
+		t.Errorf("at the plan's limit: %+v", turn)
+	}
+	for n := range store.MaxPlace + 1 {
+		ids = append(ids, w.submit("d", fmt.Sprint("d", n)))
+	}
+	for n, want := range map[int]int64{len(ids) - 1: 0, 6: 4, 7: 7} { // after b1, c1 and a2; then b2 and a3
+		if turn, queued, err := lists.Turn(w.ctx, ids[n]); err != nil || !queued || turn.Place != want {
+			t.Errorf("job %d of a long queue: %+v, %v, want place %d", n, turn, err, want)
+		}
 	}
 }
 
