@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // manyJobs is a tenant that creates far more jobs than can run at once.
@@ -59,6 +61,47 @@ func TestServiceTenants(t *testing.T) {
 		}
 	}
 	f.kill(f.workers[0]) // the rest of the many jobs is not needed
+}
+
+// relations counts everything that users have in a database, in all schemas: tables and
+// partitions, indexes, sequences, and TOAST tables with their indexes. The server's own have
+// lower numbers.
+const relations = "select count(*) from pg_class where relkind in ('r', 'p', 'i', 'I', 'S', 't') and oid >= 16384"
+
+// TestServiceManyJobs: many jobs without a page limit are created and admitted fast, and
+// share tables.
+func TestServiceManyJobs(t *testing.T) {
+	t.Parallel()
+	const most, rate = 300, 20
+	size := manyJobs{jobs: 200, hosts: 20, pace: time.Minute}
+	f := newFleet(t, setup{hosts: size.hosts, pages: 3})
+	s := f.service()
+	f.start()
+	f.awaitWorkers(1)
+	count := func() (n int) {
+		f.sql(func(conn *pgx.Conn) error { return conn.QueryRow(t.Context(), relations).Scan(&n) })
+		return n
+	}
+	before := count()
+	c := s.tenant("acme")
+	c.createMany(size, f.lab.Seeds())
+	var admitted, ms int64
+	f.until("all jobs are admitted", func() bool {
+		f.sql(func(conn *pgx.Conn) error {
+			return conn.QueryRow(t.Context(), "select count(started_at), coalesce(max(started_at) - min(created_at), 0) from job").Scan(&admitted, &ms)
+		})
+		return admitted == int64(size.jobs)
+	})
+	took := time.Duration(ms) * time.Millisecond
+	perSecond := float64(size.jobs) / took.Seconds()
+	t.Logf("%d jobs were created and admitted in %v: %.0f a second; %d relations before, %d after", size.jobs, took, perSecond, before, count())
+	if perSecond < rate {
+		t.Errorf("%.1f jobs were admitted a second, want at least %d", perSecond, rate)
+	}
+	if n := count(); n > most || n != before {
+		t.Errorf("%d relations before, %d after, want at most %d and none for a job", before, n, most)
+	}
+	f.kill(f.workers[0]) // the jobs are not needed any more
 }
 
 // median of some times.

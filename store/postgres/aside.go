@@ -24,10 +24,6 @@ const (
 
 // ListAside implements [store.URLs].
 func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, most int) (store.AsidePage, error) {
-	jt, err := s.tablesOf(ctx, id)
-	if err != nil {
-		return store.AsidePage{}, fmt.Errorf("list URLs out of scope of job %d: %w", id, err)
-	}
 	slot, mark := int16(-1), weburl.Fingerprint128{}
 	if after != "" {
 		var text string
@@ -41,7 +37,7 @@ func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, mo
 	}
 	most = min(max(most, 1), store.MaxPage)
 	var page store.AsidePage
-	err = s.read(ctx, func(tx pgx.Tx) error {
+	err := s.readJob(ctx, id, func(tx pgx.Tx, jt *jobTables) error {
 		r, err := tx.Query(ctx, forTables(listAside, jt.id), int32(id), slot, [16]byte(mark), most)
 		if err != nil {
 			return err
@@ -62,10 +58,7 @@ func (s *Store) ListAside(ctx context.Context, id job.ID, after store.Cursor, mo
 			x.Item.Job = id
 			page.URLs = append(page.URLs, x)
 		}
-		if err := r.Err(); err != nil || len(page.URLs) > 0 {
-			return err
-		}
-		return ensureJob(ctx, tx, id)
+		return r.Err()
 	})
 	if err != nil {
 		return store.AsidePage{}, fmt.Errorf("list URLs out of scope of job %d: %w", id, s.goneJob(ctx, id, err))
@@ -105,7 +98,7 @@ func (s *Store) Readmit(ctx context.Context, now time.Time, id job.ID, rows []st
 	if err != nil {
 		return 0, fmt.Errorf("readmit %d URLs of job %d: %w", len(rows), id, s.gone(ctx, n, err))
 	}
-	b.committed()
+	b.committed(ctx)
 	return len(b.receipt.Fresh), nil
 }
 

@@ -92,7 +92,8 @@ func (s *Store) resolve(ctx context.Context, n *needs) (err error) {
 }
 
 // newBatch begins a batch within a transaction: it ensures that its jobs exist and are not
-// dropped meanwhile.
+// moved or dropped meanwhile. If one was moved since the needs were looked up, sending fails
+// with errMoved, and the change is run again with the tables that it has now.
 func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
 	b := &batch{
 		change: c, at: milli(at), worker: w, owned: map[store.Slot]bool{}, tables: n.tables, refs: n.refs,
@@ -105,15 +106,25 @@ func newBatch(c *change, at time.Time, w store.WorkerID, n *needs) *batch {
 	slices.Sort(ids)
 	c.lockJobs(ids)
 	var id job.ID
-	var limited bool
+	var limited, moved bool
 	var tenant string
-	c.queue("select id, max_pages > 0 and state <> 'cancelled', tenant from job where id = any($1::int[])", ids).Query(rows([]any{&id, &limited, &tenant}, func() error {
-		b.exists[id], b.limited[id] = true, limited
-		if tenant != "" {
-			b.tenants[id] = tenant
+	var tables int32
+	c.queue("select id, max_pages > 0 and state <> 'cancelled', tenant, shelf from job where id = any($1::int[])", ids).Query(func(r pgx.Rows) error {
+		_, err := pgx.ForEachRow(r, []any{&id, &limited, &tenant, &tables}, func() error {
+			b.exists[id], b.limited[id] = true, limited
+			if tenant != "" {
+				b.tenants[id] = tenant
+			}
+			if n.tables[id].id != tables {
+				n.tables[id], moved = c.s.rememberTables(id, tables), true
+			}
+			return nil
+		})
+		if err == nil && moved {
+			err = errMoved
 		}
-		return nil
-	}))
+		return err
+	})
 	c.exec("select nextval('batch')")
 	return b
 }
@@ -210,8 +221,9 @@ func (b *batch) shard() int16 {
 	return b.s.shard
 }
 
-// committed caches what is stored now and notifies the workers concerned.
-func (b *batch) committed() {
+// committed caches what is stored now, notifies the workers concerned, and moves jobs that
+// have become large.
+func (b *batch) committed(ctx context.Context) {
 	b.s.cacheMu.Lock()
 	for id := range b.learned {
 		if len(b.s.facts) >= factCache {
@@ -221,6 +233,9 @@ func (b *batch) committed() {
 	}
 	b.s.cacheMu.Unlock()
 	b.s.notifier.notify(store.NewArrivals, b.notified...)
+	if ids := b.grown(); len(ids) > 0 {
+		afterCommit(ctx, func(ctx context.Context) { b.s.moveLarge(ctx, ids) })
+	}
 }
 
 // gone turns the error of a batch whose job was dropped meanwhile into ErrNotFound.

@@ -25,8 +25,8 @@ type change struct {
 }
 
 // change runs a transaction and returns the error of do; on any error it is rolled back.
-// After a deadlock do is run again, so it must not keep state. What it queued last is sent
-// with the commit.
+// After a deadlock do is run again, so it must not keep state, and if a job was moved
+// meanwhile. What it queued last is sent with the commit.
 //
 // Within [Store.Together] it is a part of that transaction.
 func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *change) error) error {
@@ -38,7 +38,9 @@ func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *chan
 		if err == nil || !isRetriable(err) || try == tries {
 			return wrap(err)
 		}
-		s.log.WarnContext(ctx, "transaction failed, retrying", "attempt", try, "err", err)
+		if !errors.Is(err, errMoved) {
+			s.log.WarnContext(ctx, "transaction failed, retrying", "attempt", try, "err", err)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) (store.Receipt, err
 	if err != nil {
 		return store.Receipt{}, s.gone(ctx, n, err)
 	}
-	b.committed()
+	b.committed(ctx)
 	return b.receipt, nil
 }
 

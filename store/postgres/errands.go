@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -104,6 +105,12 @@ func (s *Store) Errands(ctx context.Context, wants []store.Want) ([]store.Errand
 		}
 		if err != nil && code(err) != codeNoTable { // the job was dropped
 			return nil, fmt.Errorf("errands of %d queues: %w", len(wants), wrap(err))
+		}
+		places = slices.DeleteFunc(places, func(i int) bool { return len(found[i]) == max(wants[i].Max, 0) })
+		if moved, err := s.findMoved(ctx, jt, wants, places); err != nil {
+			return nil, fmt.Errorf("errands of %d queues: %w", len(wants), wrap(err))
+		} else if moved {
+			return s.Errands(ctx, wants)
 		}
 	}
 	var list []store.Errand

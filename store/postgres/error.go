@@ -11,6 +11,9 @@ import (
 
 var errOldServer = errors.New("the server is too old")
 
+// errMoved ends a transaction that used the shared tables for a job that has its own now.
+var errMoved = errors.New("the job was moved to its own tables")
+
 // SQLSTATE codes that are handled here.
 const (
 	codeDiskFull       = "53100"
@@ -44,7 +47,7 @@ func code(err error) string {
 // isRetriable reports whether a change was rolled back because of another one.
 func isRetriable(err error) bool {
 	c := code(err)
-	return c == codeDeadlock || c == codeSerialization
+	return c == codeDeadlock || c == codeSerialization || errors.Is(err, errMoved)
 }
 
 func isConnectError(err error) bool {

@@ -35,7 +35,7 @@ func (s *Store) Add(ctx context.Context, now time.Time, found []store.Found) (st
 	if err != nil {
 		return store.Receipt{}, fmt.Errorf("add %d URLs: %w", len(found), s.gone(ctx, n, err))
 	}
-	b.committed()
+	b.committed(ctx)
 	return b.receipt, nil
 }
 

@@ -46,10 +46,7 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 	if j.MaxPages > 0 {
 		c.exec("insert into account (job, free) values ($1, $2)", id, j.MaxPages)
 	}
-	if j.State == job.Queued {
-		return job.ID(id), nil // its size limit is known when it is admitted
-	}
-	return job.ID(id), c.giveTables(ctx, id, j.MaxPages)
+	return job.ID(id), nil
 }
 
 // settingsOf is the SQL expression for the settings of a job that enters a state without
@@ -182,7 +179,7 @@ func (s *Store) ExtendLimits(ctx context.Context, now time.Time, id job.ID, to s
 		if err != nil {
 			return fmt.Errorf("extend job %d: %w", id, s.gone(ctx, n, err))
 		}
-		b.committed()
+		b.committed(ctx)
 	}
 	s.notifier.notify(store.NewJobs, everybody)
 	return nil
@@ -318,12 +315,8 @@ func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
 
 // Audit implements [store.Jobs].
 func (s *Store) Audit(ctx context.Context, id job.ID) (store.Counts, error) {
-	jt, err := s.tablesOf(ctx, id)
-	if err != nil {
-		return store.Counts{}, fmt.Errorf("audit of job %d: %w", id, err)
-	}
 	c := store.Counts{Ended: map[store.Ending]int64{}}
-	err = s.read(ctx, func(tx pgx.Tx) error { return s.audit(ctx, tx, jt, id, &c) })
+	err := s.readJob(ctx, id, func(tx pgx.Tx, jt *jobTables) error { return s.audit(ctx, tx, jt, id, &c) })
 	if err != nil {
 		return store.Counts{}, fmt.Errorf("audit of job %d: %w", id, s.goneJob(ctx, id, err))
 	}
@@ -415,7 +408,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 			c.exec(text, number(id))
 		}
 		if tables == 0 {
-			c.clearTables(number(id))
+			c.clearRows(number(id))
 		} else {
 			c.dropTables(tables)
 		}

@@ -1,9 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -31,8 +31,7 @@ type jobTables struct {
 
 	// Visits.
 	end, retry, trimAttempts, park, parkLeft string
-	addTexts, dropTexts                      string
-	addLinks, dropLinks, addInlinks          string
+	addTexts, addLinks, addInlinks           string
 
 	// Errands.
 	addErrands, endErrands, parkErrands, errands, auditErrands string
@@ -137,12 +136,10 @@ func newJobTables(id int32) *jobTables {
 			insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending, status, visit) select id, host, $1, fp, job, attempt, slot, ending, nullif(status, 0), visit from gone`),
 		addTexts: f(`insert into content_{s} (url, texts) select u.id, w.texts from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::bytea[]) as w (host, fp, job, slot, texts)
 				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp on conflict (url) do update set texts = excluded.texts`),
-		dropTexts: f(`delete from content_{s} where url = any($1::bigint[])`),
 		addLinks: f(`with w as materialized (select w.ord, u.id, w.page, w.links from unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::text[], $7::bytea[]) as w (ord, host, fp, job, slot, page, links)
 				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
 			added as (insert into link_{s} (url, page, links) select id, page, links from w on conflict (url) do update set links = excluded.links)
 			select ord, id from w`),
-		dropLinks:  f(`delete from link_{s} where url = any($1::bigint[])`),
 		addInlinks: f(`insert into inlink_{s} (job, bucket, pages) select $1, w.bucket, w.pages from unnest($2::smallint[], $3::bytea[]) as w (bucket, pages)`),
 		retry: f(`with known as materialized (select u.id, u.rank, w.host, w.job, w.slot, w.attempt, w.not_before, w.visit
 				from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::int[], $6::bigint[], $7::text[]) as w (host, fp, job, slot, attempt, not_before, visit)
@@ -219,14 +216,17 @@ func (c *change) createTables(ctx context.Context, id int32) error {
 		return err
 	}
 	var text strings.Builder
-	key := "host, fp, slot, job"
+	key, parts := "host, fp, slot, job", cmp.Or(c.s.parts, partitions)
 	if id == 0 {
-		key = "job, host, fp, slot"
+		key, parts = "job, host, fp, slot", cmp.Or(c.s.parts, sharedPartitions)
 	}
 	text.WriteString(strings.ReplaceAll(forTables(tablesSchema, id), "{key}", key))
-	for p := range c.s.parts {
-		part := strings.NewReplacer("{p}", strconv.Itoa(p), "{n}", strconv.Itoa(c.s.parts)).Replace(tablesPart)
+	for p := range parts {
+		part := strings.NewReplacer("{p}", strconv.Itoa(p), "{n}", strconv.Itoa(parts)).Replace(tablesPart)
 		text.WriteString(forTables(part, id))
+	}
+	for _, t := range []sideTable{texts, links} {
+		text.WriteString(forTables(t.schema, id) + ";\n")
 	}
 	if err := c.s.fault.Stop("create job tables"); err != nil {
 		return err
@@ -247,53 +247,8 @@ func (c *change) dropTables(id int32) {
 	c.exec("delete from shelf where id = $1", id)
 }
 
-// clearTables deletes the rows of one job from the shared tables, which hold only small
-// jobs.
-func (c *change) clearTables(id int32) {
-	for _, text := range []string{
-		`delete from queue_0 q using url_0 u where u.job = $1 and q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot`,
-		`delete from outcome_0 o using url_0 u where u.job = $1 and o.id = u.id and o.slot = u.slot`,
-		`delete from attempt_0 a using url_0 u where u.job = $1 and a.url = u.id`,
-		`delete from content_0 c using url_0 u where u.job = $1 and c.url = u.id`,
-		`delete from link_0 l using url_0 u where u.job = $1 and l.url = u.id`,
-		`delete from inlink_0 where job = $1`,
-		`delete from url_0 where job = $1`,
-		`delete from aside_0 where job = $1`,
-		`delete from errand_0 where job = $1`,
-	} {
-		c.exec(text, id)
-	}
-}
-
-// giveTables creates tables for a job that has none of its own: one that may become large
-// gets them, unless it already has rows in the shared ones.
-func (c *change) giveTables(ctx context.Context, id int32, maxPages int64) error {
-	if maxPages > 0 && maxPages <= smallJob {
-		return nil
-	}
-	var begun bool
-	c.queue("select exists (select from tally where job = $1)", id).QueryRow(func(row pgx.Row) error { return row.Scan(&begun) })
-	if err := c.send(ctx); err != nil || begun {
-		return err
-	}
-	c.exec("update job set shelf = $1 where id = $1", id)
-	return c.createTables(ctx, id)
-}
-
-// tablesOf finds the tables of a job, or ErrNotFound.
-func (s *Store) tablesOf(ctx context.Context, id job.ID) (*jobTables, error) {
-	found, err := s.tablesOfJobs(ctx, []job.ID{id})
-	if err != nil {
-		return nil, err
-	}
-	if jt := found[id]; jt != nil {
-		return jt, nil
-	}
-	return nil, fmt.Errorf("job %d: %w", id, store.ErrNotFound)
-}
-
 // tablesOfJobs finds the tables of jobs; missing jobs are left out. A cached job may have
-// been dropped: callers that rely on it must check.
+// been moved or dropped: callers that rely on it must check.
 func (s *Store) tablesOfJobs(ctx context.Context, ids []job.ID) (map[job.ID]*jobTables, error) {
 	found := make(map[job.ID]*jobTables, len(ids))
 	var unknown []int32
@@ -309,18 +264,14 @@ func (s *Store) tablesOfJobs(ctx context.Context, ids []job.ID) (map[job.ID]*job
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	r, err := s.pool.Query(ctx, "select id, shelf, started_at is not null from job where id = any($1::int[])", unknown)
+	r, err := s.pool.Query(ctx, "select id, shelf from job where id = any($1::int[])", unknown)
 	if err != nil {
 		return nil, wrap(err)
 	}
 	var id job.ID
 	var number int32
-	var started bool
-	_, err = pgx.ForEachRow(r, []any{&id, &number, &started}, func() error {
-		found[id] = &sharedTables
-		if started || number > 0 { // otherwise it may still get its own
-			found[id] = s.rememberTables(id, number)
-		}
+	_, err = pgx.ForEachRow(r, []any{&id, &number}, func() error {
+		found[id] = s.rememberTables(id, number)
 		return nil
 	})
 	return found, wrap(err)
@@ -330,6 +281,9 @@ func (s *Store) tablesOfJobs(ctx context.Context, ids []job.ID) (map[job.ID]*job
 func (s *Store) rememberTables(id job.ID, number int32) *jobTables {
 	s.cacheMu.Lock()
 	defer s.cacheMu.Unlock()
+	if jt := s.tables[id]; jt != nil && jt.id == number {
+		return jt
+	}
 	if len(s.tables) >= jobCache {
 		clear(s.tables)
 	}
@@ -348,6 +302,7 @@ func (s *Store) forgetJob(id job.ID) {
 	s.cacheMu.Lock()
 	defer s.cacheMu.Unlock()
 	delete(s.tables, id)
+	delete(s.growth, id)
 }
 
 var sharedTables = *newJobTables(0)

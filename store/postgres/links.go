@@ -105,18 +105,12 @@ func (s *Store) Links(ctx context.Context, id job.ID, u weburl.URL) ([]visit.Lin
 // KeepsLinks implements [store.URLs].
 func (s *Store) KeepsLinks(ctx context.Context, id job.ID) (bool, error) {
 	kept := false
-	jt, err := s.tablesOf(ctx, id)
-	if err == nil {
-		err = s.read(ctx, func(tx pgx.Tx) error {
-			if err := ensureJob(ctx, tx, id); err != nil {
-				return err
-			}
-			if there, err := s.hasSideTable(ctx, tx, jt, links); err != nil || !there {
-				return err
-			}
-			return tx.QueryRow(ctx, jt.hasLinks, int32(id)).Scan(&kept)
-		})
-	}
+	err := s.readJob(ctx, id, func(tx pgx.Tx, jt *jobTables) error {
+		if there, err := s.hasSideTable(ctx, tx, jt, links); err != nil || !there {
+			return err
+		}
+		return tx.QueryRow(ctx, jt.hasLinks, int32(id)).Scan(&kept)
+	})
 	if err != nil {
 		return false, fmt.Errorf("look for links in job %d: %w", id, s.goneJob(ctx, id, err))
 	}
@@ -126,28 +120,22 @@ func (s *Store) KeepsLinks(ctx context.Context, id job.ID) (bool, error) {
 // Inlinks implements [store.URLs].
 func (s *Store) Inlinks(ctx context.Context, q store.InlinkQuery) (store.InlinkPage, error) {
 	var page store.InlinkPage
-	jt, err := s.tablesOf(ctx, q.Job)
-	if err == nil {
-		err = s.read(ctx, func(tx pgx.Tx) error {
-			if err := ensureJob(ctx, tx, q.Job); err != nil { // it may have been dropped elsewhere
+	err := s.readJob(ctx, q.Job, func(tx pgx.Tx, jt *jobTables) error {
+		if there, err := s.hasSideTable(ctx, tx, jt, links); err != nil || !there {
+			return err
+		}
+		search, err := record.NewSearch(q, s.key)
+		if err != nil {
+			return err
+		}
+		for search.Next() {
+			if err := searchLinks(ctx, tx, jt, q.Job, search); err != nil {
 				return err
 			}
-			if there, err := s.hasSideTable(ctx, tx, jt, links); err != nil || !there {
-				return err
-			}
-			search, err := record.NewSearch(q, s.key)
-			if err != nil {
-				return err
-			}
-			for search.Next() {
-				if err := searchLinks(ctx, tx, jt, q.Job, search); err != nil {
-					return err
-				}
-			}
-			page = search.Page
-			return nil
-		})
-	}
+		}
+		page = search.Page
+		return nil
+	})
 	if err != nil {
 		return store.InlinkPage{}, fmt.Errorf("read the links to %s in job %d: %w", q.URL, q.Job, s.goneJob(ctx, q.Job, err))
 	}

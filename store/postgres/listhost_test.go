@@ -37,7 +37,13 @@ func (n *planNode) read() float64 {
 // TestListHostReadsAPage lists a page of a host that has many URLs, in a job that has many
 // more: no more rows are read than are listed, whatever the page.
 func TestListHostReadsAPage(t *testing.T) {
-	s := openTest(t, t.TempDir(), nil)
+	for name, b := range map[string]bound{"shared tables": {}, "its own": anySize} {
+		t.Run(name, func(t *testing.T) { listHostReadsAPage(t, b) })
+	}
+}
+
+func listHostReadsAPage(t *testing.T, b bound) {
+	s := openBound(t, t.TempDir(), nil, b)
 	defer s.Close()
 	now := store.Stored(time.Now())
 	id, err := s.CreateJob(t.Context(), store.Job{Name: "many", State: job.Running, CreatedAt: now})
@@ -55,8 +61,12 @@ func TestListHostReadsAPage(t *testing.T) {
 	}
 	_, err = s.pool.Exec(t.Context(), "analyze")
 	fatal(t, err)
-	jt, err := s.tablesOf(t.Context(), id)
+	tables, err := s.tablesOfJobs(t.Context(), []job.ID{id})
 	fatal(t, err)
+	jt := tables[id]
+	if (jt.id != 0) != (b == anySize) {
+		t.Fatalf("the job is in tables %d", jt.id)
+	}
 	refs, err := s.hostRefs(t.Context(), map[string]bool{"http://host1.example": true}, false)
 	fatal(t, err)
 	ref := refs["http://host1.example"]

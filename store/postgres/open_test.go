@@ -88,7 +88,7 @@ func TestOpenBehind(t *testing.T) {
 	for _, tc := range []struct {
 		knows int64
 		want  error
-	}{{21, nil}, {20, store.ErrNewer}} {
+	}{{24, nil}, {23, store.ErrNewer}} {
 		if err := s.admit(ctx, has, tc.knows); !errors.Is(err, tc.want) {
 			t.Errorf("a program that knows %d: %v, want %v", tc.knows, err, tc.want)
 		}
@@ -232,7 +232,7 @@ end $$`
 // large jobs.
 func TestFirstFormat(t *testing.T) {
 	place := t.TempDir()
-	s := openTest(t, place, nil)
+	s := openBound(t, place, nil, anySize)
 	ctx, now := t.Context(), time.Now()
 	id, err := s.CreateJob(ctx, store.Job{State: job.Running})
 	fatal(t, err)

@@ -4,8 +4,8 @@
 // nothing is locked per URL: a commit is one transaction of a few set-based statements, sent
 // in two round trips. The only rows for which two workers may wait are a URL or a notice
 // that both found at the same time. The URLs of a job are in a set of tables with hash
-// partitions by slot (a "shelf" in the schema): small jobs share one set, a large job has
-// its own, and deleting it is DROP TABLE.
+// partitions by slot (a "shelf" in the schema): jobs share one set until they have grown
+// large, a large job has its own, and deleting it is DROP TABLE.
 //
 // It fulfils the contract of package store. An acknowledged commit is on the server's disk,
 // and on that of its synchronous standby if there is one; leases do not depend on the
@@ -49,12 +49,21 @@ const (
 	shards     = 64      // parts of the counts of a job, to avoid contention
 )
 
-// partitions is the number of hash partitions of a set of tables. More make small commits
-// slower, fewer make larger indexes; see ADR 0024.
-const partitions = 8
+// partitions is the number of hash partitions of the tables of a large job,
+// sharedPartitions that of the shared ones. More make small commits slower, fewer make
+// larger indexes; see ADR 0024.
+const (
+	partitions       = 8
+	sharedPartitions = 2
+)
 
-// smallJob is the page limit up to which a job uses the shared tables.
-const smallJob = 10_000
+// bound says when a job leaves the shared tables: when it has more pages or more URLs than
+// this. The second bounds the move, which is one transaction, and what is deleted with a job
+// that stayed. A process checks the size of a job after it has stored so many pages and URLs
+// of it.
+type bound struct{ pages, urls, check int64 }
+
+var sharedBound = bound{pages: 10_000, urls: 100_000, check: 500}
 
 // Config configures a store.
 type Config struct {
@@ -70,6 +79,7 @@ type Config struct {
 	Fault store.Fault  // for tests
 
 	partitions int             // for tests: fewer are created faster
+	bound      bound           // for tests: smaller ones are reached faster
 	tracer     pgx.QueryTracer // for tests that count statements
 }
 
@@ -81,7 +91,8 @@ type Store struct {
 	log      *slog.Logger
 	fault    store.Fault
 	key      weburl.Key
-	parts    int
+	parts    int // 0 for the usual numbers
+	bound    bound
 	shard    int16 // of counts changed without a worker
 	format   int64 // that this program knows
 	notifier *notifier
@@ -99,8 +110,9 @@ type Store struct {
 	cacheMu    sync.Mutex // guards the caches, which hold only committed data
 	hosts      map[string]hostRef
 	facts      map[[16]byte]bool
-	tables     map[job.ID]*jobTables
-	sideTables map[string]bool // tables of texts and links that exist
+	tables     map[job.ID]*jobTables // may be out of date: a job is moved or dropped by any process
+	growth     map[job.ID]int64      // pages and URLs of jobs in shared tables, stored since their size was checked
+	sideTables map[string]bool       // tables of texts and links that exist
 }
 
 // hostRef is what is needed about a host to store a URL of it.
@@ -120,8 +132,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		schema: cmp.Or(c.Schema, DefaultSchema), terms: terms, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), fault: c.Fault,
-		parts: cmp.Or(c.partitions, partitions), endings: map[store.Ending]int16{}, ending: map[int16]store.Ending{},
-		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, tables: map[job.ID]*jobTables{}, sideTables: map[string]bool{}, numbering: newNumbering(),
+		parts: c.partitions, bound: cmp.Or(c.bound, sharedBound), endings: map[store.Ending]int16{}, ending: map[int16]store.Ending{},
+		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, tables: map[job.ID]*jobTables{}, growth: map[job.ID]int64{}, sideTables: map[string]bool{}, numbering: newNumbering(),
 	}
 	config, err := s.poolConfig(c.DSN)
 	if err != nil {

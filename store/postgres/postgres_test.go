@@ -93,6 +93,16 @@ func openAt(t testing.TB, dsn, place string, fault store.Fault) *Store {
 // openTest opens the store of a place, which is a database of the cluster.
 func openTest(t testing.TB, place string, fault store.Fault) *Store {
 	t.Helper()
+	return openBound(t, place, fault, bound{})
+}
+
+// anySize is the bound of shared tables that every job is too large for: it gets its own with
+// its first URL.
+var anySize = bound{check: 1}
+
+// openBound opens the store of a place with another bound of the shared tables.
+func openBound(t testing.TB, place string, fault store.Fault, b bound) *Store {
+	t.Helper()
 	name := nameOf(place)
 	err := execOn(t.Context(), cluster.DSN("postgres"), "create database "+name+" template "+template)
 	switch {
@@ -106,7 +116,7 @@ func openTest(t testing.TB, place string, fault store.Fault) *Store {
 			}
 		})
 	}
-	s, err := Open(t.Context(), Config{DSN: cluster.DSN(name), Fault: fault, partitions: 2})
+	s, err := Open(t.Context(), Config{DSN: cluster.DSN(name), Fault: fault, partitions: 2, bound: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,4 +148,12 @@ func pageCommit(t testing.TB, w store.WorkerID, id job.ID, leases []store.Lease,
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t testing.TB, place string, fault store.Fault) store.Store { return openTest(t, place, fault) })
+}
+
+// TestConformanceOfLargeJobs runs the suite with jobs that are moved to their own tables at
+// their second URL.
+func TestConformanceOfLargeJobs(t *testing.T) {
+	storetest.Run(t, func(t testing.TB, place string, fault store.Fault) store.Store {
+		return openBound(t, place, fault, bound{pages: 1, urls: 1, check: 1})
+	})
 }

@@ -38,8 +38,7 @@ var pickQueued = fmt.Sprintf(`with recursive newest as materialized (select vers
 	order by 3 desc, 4`, math.MaxInt32, store.KeptPart, maxAdmit)
 
 // Admit implements [store.Queue]. One caller at a time counts and fills places; the others
-// wait. Usually there is nothing to do, which is checked without a lock. So is which job
-// needs its own tables; these are created before, because that takes a while.
+// wait. Usually there is nothing to do, which is checked without a lock.
 func (s *Store) Admit(ctx context.Context, now time.Time) ([]store.Job, error) {
 	var list []store.Job
 	for more := true; more; {
@@ -75,10 +74,6 @@ func (s *Store) fill(ctx context.Context, now time.Time) (list []store.Job, more
 		}
 		return nil, true, err
 	}
-	err = s.change(ctx, func(ctx context.Context, c *change) error { return c.makeTables(ctx, now, next) })
-	if err != nil {
-		return nil, false, err
-	}
 	err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
 		list, more, err = c.admit(ctx, now)
 		return err
@@ -113,21 +108,6 @@ func scanPicked(list *[]picked) func(pgx.Rows) error {
 type candidate struct {
 	store.Job
 	around store.Surroundings
-	tables int32
-	filled bool // it has URLs already, in its current tables
-}
-
-// needsTables reports whether a job must get its own tables before it is admitted: it may
-// become large, and has no rows in the shared ones.
-func (j *candidate) needsTables() bool {
-	large := j.MaxPages == 0 || j.MaxPages > smallJob
-	return large && j.tables == 0 && !j.filled && j.StartedAt.IsZero()
-}
-
-// limited is the job as it will be once admitted.
-func (j *candidate) limited() (with candidate, over bool) {
-	with = *j
-	return with, with.around.Admit(&with.Job) != nil
 }
 
 // candidates reads jobs that are still queued, in the order of the list.
@@ -138,14 +118,7 @@ func (c *change) candidates(ctx context.Context, now time.Time, next []picked) (
 	}
 	var jobs []store.Job
 	around := map[string]store.Surroundings{}
-	tables, filled := map[int32]int32{}, map[int32]bool{}
-	var id, set int32
-	var has bool
 	c.queue("select "+jobFacts+", j.layers from job j where j.id = any($1::int[]) and j.state = 'queued'", ids).Query(scanJobs(&jobs, layersOf))
-	c.queue("select j.id, j.shelf, exists (select from tally t where t.job = j.id) from job j where j.id = any($1::int[])", ids).Query(rows([]any{&id, &set, &has}, func() error {
-		tables[id], filled[id] = set, has
-		return nil
-	}))
 	c.queue(aroundTenants, tenants, store.MonthOf(now)).Query(scanAround(around))
 	var newest store.SettingsVersion
 	c.queue(newestSettings).Query(scanSettings(func(v store.SettingsVersion) { newest = v }))
@@ -155,39 +128,14 @@ func (c *change) candidates(ctx context.Context, now time.Time, next []picked) (
 	slices.SortFunc(jobs, func(a, b store.Job) int { return slices.Index(ids, int32(a.ID)) - slices.Index(ids, int32(b.ID)) })
 	list := make([]candidate, len(jobs))
 	for i := range jobs {
-		id := int32(jobs[i].ID)
-		list[i] = candidate{jobs[i], around[jobs[i].Tenant], tables[id], filled[id]}
+		list[i] = candidate{jobs[i], around[jobs[i].Tenant]}
 		list[i].around.Safety, list[i].Settings = newest.Safety, newest.Version
 	}
 	return list, nil
 }
 
-// makeTables creates the tables of the first of the next jobs that needs its own. The others
-// wait for another round, because each takes a while.
-func (c *change) makeTables(ctx context.Context, now time.Time, next []picked) error {
-	list, err := c.candidates(ctx, now, next)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		with, over := list[i].limited()
-		if over || !with.needsTables() {
-			continue
-		}
-		var free bool
-		id := int32(with.ID)
-		c.lockJob(id) // prevents that URLs of it are added meanwhile
-		c.queue("select exists (select from job j where j.id = $1 and j.state = 'queued' and j.shelf = 0)", id).QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
-		if err := c.send(ctx); err != nil || !free {
-			return err
-		}
-		return c.giveTables(ctx, id, with.MaxPages)
-	}
-	return nil
-}
-
 // admit fills places. There may be more to do if a job was rejected and its place is still
-// free, if one has no tables yet, or if there were many.
+// free, or if there were many.
 func (c *change) admit(ctx context.Context, now time.Time) (list []store.Job, more bool, err error) {
 	var next []picked
 	c.exec("select pg_advisory_xact_lock($1, 0)", lockOfQueue)
@@ -208,9 +156,6 @@ func (c *change) admit(ctx context.Context, now time.Time) (list []store.Job, mo
 	var tenants []string // in the order of their last turn
 	for i := range jobs {
 		j := &jobs[i]
-		if with, over := j.limited(); !over && with.needsTables() {
-			break // it is admitted once it has its tables
-		}
 		placed, err := c.place(ctx, now, &j.Job, &j.around)
 		if err != nil {
 			return nil, false, err

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -39,20 +40,13 @@ func (s *Store) attemptPage(ctx context.Context, q store.AttemptQuery) (store.At
 			return page, fmt.Errorf("cursor %q does not belong to this list", q.After)
 		}
 	}
-	jt, err := s.tablesOf(ctx, q.Job)
-	if err != nil {
-		return page, err
-	}
 	refs, err := s.hostRefs(ctx, map[string]bool{q.Host: true}, false)
 	if err != nil {
 		return page, err
 	}
-	ref, ok := refs[q.Host]
-	if !ok {
-		return page, nil // no URL of it was seen
-	}
+	ref := refs[q.Host] // zero if no URL of it was seen
 	most := min(max(q.Max, 1), store.MaxPage)
-	err = s.read(ctx, func(tx pgx.Tx) error {
+	err = s.readJob(ctx, q.Job, func(tx pgx.Tx, jt *jobTables) error {
 		r, err := tx.Query(ctx, forTables(listAttempts, jt.id), int32(q.Job), ref.id, int16(ref.slot), url, n, most+1)
 		if err != nil {
 			return err
@@ -110,14 +104,13 @@ const aside = `select exists (select from unnest($3::smallint[]) as w (slot) joi
 // Aside implements [store.Reader].
 func (s *Store) Aside(ctx context.Context, id job.ID, u weburl.URL) (bool, error) {
 	var found bool
-	jt, err := s.tablesOf(ctx, id)
-	if err == nil {
-		slots := make([]int16, store.SlotCount)
-		for i := range slots {
-			slots[i] = int16(i)
-		}
-		err = wrap(s.pool.QueryRow(ctx, forTables(aside, jt.id), int32(id), [16]byte(u.Fingerprint128(s.key)), slots).Scan(&found))
+	slots := make([]int16, store.SlotCount)
+	for i := range slots {
+		slots[i] = int16(i)
 	}
+	err := s.readJob(ctx, id, func(tx pgx.Tx, jt *jobTables) error {
+		return tx.QueryRow(ctx, forTables(aside, jt.id), int32(id), [16]byte(u.Fingerprint128(s.key)), slots).Scan(&found)
+	})
 	if err != nil {
 		return false, fmt.Errorf("look up %s aside in job %d: %w", u, id, s.goneJob(ctx, id, err))
 	}
@@ -151,37 +144,39 @@ func (s *Store) hostListPage(ctx context.Context, q store.HostListQuery) (store.
 			return page, fmt.Errorf("cursor %q does not belong to this list", q.After)
 		}
 	}
-	jt, err := s.tablesOf(ctx, q.Job)
-	if err != nil {
-		return page, err
-	}
 	most := min(max(q.Max, 1), store.MaxPage)
 	if q.Host != "" {
 		refs, err := s.hostRefs(ctx, map[string]bool{q.Host: true}, false)
-		ref, ok := refs[q.Host]
-		if err != nil || !ok || ref.id <= after {
+		if err != nil {
 			return page, err
 		}
-		after, most = ref.id-1, 1 // it is the next one, or the job has no URL of it
-	}
-	r, err := s.pool.Query(ctx, forTables(listHosts, jt.id), int32(q.Job), after, most+1)
-	if err != nil {
-		return page, wrap(err)
-	}
-	var row hostRow
-	var waiting, incidents int64
-	_, err = pgx.ForEachRow(r, append(row.targets(), &waiting, &incidents), func() error {
-		if len(page.Hosts) == most {
-			page.Next = store.HostCursor(strconv.FormatInt(after, 10))
-			return nil
+		if ref, ok := refs[q.Host]; ok && ref.id > after {
+			after, most = ref.id-1, 1 // it is the next one, or the job has no URL of it
+		} else {
+			after = math.MaxInt64
 		}
-		after = row.id
-		page.Hosts = append(page.Hosts, store.HostEntry{Host: row.host(), Waiting: waiting, Incidents: incidents})
-		return nil
+	}
+	err := s.readJob(ctx, q.Job, func(tx pgx.Tx, jt *jobTables) error {
+		r, err := tx.Query(ctx, forTables(listHosts, jt.id), int32(q.Job), after, most+1)
+		if err != nil {
+			return err
+		}
+		var row hostRow
+		var waiting, incidents int64
+		_, err = pgx.ForEachRow(r, append(row.targets(), &waiting, &incidents), func() error {
+			if len(page.Hosts) == most {
+				page.Next = store.HostCursor(strconv.FormatInt(after, 10))
+				return nil
+			}
+			after = row.id
+			page.Hosts = append(page.Hosts, store.HostEntry{Host: row.host(), Waiting: waiting, Incidents: incidents})
+			return nil
+		})
+		return err
 	})
 	if q.Host != "" {
 		page.Next = ""
 		page.Hosts = slices.DeleteFunc(page.Hosts, func(e store.HostEntry) bool { return e.Host.Host != q.Host })
 	}
-	return page, wrap(err)
+	return page, err
 }

@@ -34,14 +34,14 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	if n.refs, err = s.hostRefs(ctx, names, false); err != nil {
 		return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
 	}
-	var drop []string // statements on tables that exist
-	for t, statement := range map[sideTable]string{texts: n.tables[id].dropTexts, links: n.tables[id].dropLinks} {
+	var beside []sideTable // those that exist
+	for _, t := range []sideTable{texts, links} {
 		there, err := s.hasSideTable(ctx, s.pool, n.tables[id], t)
 		if err != nil {
 			return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
 		}
 		if there {
-			drop = append(drop, statement)
+			beside = append(beside, t)
 		}
 	}
 	var b *batch
@@ -49,19 +49,19 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	err = s.change(ctx, func(ctx context.Context, c *change) (err error) {
 		c.lockJob(int32(id))
 		b = newBatch(c, now, 0, n)
-		count, err = b.reopen(ctx, id, urls, drop)
+		count, err = b.reopen(ctx, id, urls, beside)
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reopen %d URLs of job %d: %w", len(urls), id, s.gone(ctx, n, err))
 	}
-	b.committed()
+	b.committed(ctx)
 	return count, nil
 }
 
 // reopen sets URLs back to waiting and keeps the visits that had ended them, without what was
-// stored beside them: drop deletes that.
-func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL, drop []string) (int, error) {
+// stored beside them.
+func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL, beside []sideTable) (int, error) {
 	jt := b.tables[id]
 	var hosts []int64
 	var fps [][16]byte
@@ -105,8 +105,8 @@ func (b *batch) reopen(ctx context.Context, id job.ID, urls []weburl.URL, drop [
 	if len(kept) > 0 {
 		b.exec(jt.keepEnded, int32(id), kept, texts)
 		b.exec(jt.trimAttempts, kept)
-		for _, statement := range drop {
-			b.exec(statement, kept)
+		for _, t := range beside {
+			b.exec(forTables("delete from "+t.table+" where url = any($1::bigint[])", jt.id), kept)
 		}
 	}
 	if pages > 0 { // a job without a limit has no account

@@ -79,14 +79,20 @@ func TestEndings(t *testing.T) {
 
 // TestLargeJobHasItsOwnTables checks where jobs are stored and what is left after a drop.
 func TestLargeJobHasItsOwnTables(t *testing.T) {
-	s := openTest(t, t.TempDir(), nil)
+	s := openBound(t, t.TempDir(), nil, bound{pages: 100, urls: 4, check: 1})
 	defer s.Close()
 	ctx := t.Context()
 	for name, tc := range map[string]struct {
-		limit int64
-		own   bool
-	}{"no limit": {0, true}, "small": {smallJob, false}, "large": {smallJob + 1, true}} {
-		id, err := s.CreateJob(ctx, store.Job{State: job.Running, MaxPages: tc.limit})
+		urls int
+		own  bool
+	}{"small": {4, false}, "large": {5, true}} {
+		id, err := s.CreateJob(ctx, store.Job{State: job.Running})
+		fatal(t, err)
+		var found []store.Found
+		for n := range tc.urls {
+			found = append(found, store.Found{Item: pageItem(t, id, n)})
+		}
+		_, err = s.Add(ctx, time.Now(), found)
 		fatal(t, err)
 		tables := func() (n int) {
 			fatal(t, s.pool.QueryRow(ctx, "select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname ~ $2", s.schema, fmt.Sprintf("^[a-z]+_%d(_|$)", id)).Scan(&n))
@@ -95,8 +101,6 @@ func TestLargeJobHasItsOwnTables(t *testing.T) {
 		if (tables() > 0) != tc.own {
 			t.Errorf("%s: %d tables of its own", name, tables())
 		}
-		_, err = s.Add(ctx, time.Now(), []store.Found{{Item: pageItem(t, id, 1)}})
-		fatal(t, err)
 		fatal(t, s.SetState(ctx, time.Now(), id, job.Running, job.Cancelled, ""))
 		fatal(t, s.Drop(ctx, id))
 		if n := tables(); n != 0 {
@@ -112,8 +116,14 @@ func TestLargeJobHasItsOwnTables(t *testing.T) {
 
 // TestJobDroppedElsewhere queries a job that another process has dropped.
 func TestJobDroppedElsewhere(t *testing.T) {
+	for name, b := range map[string]bound{"shared tables": {}, "its own": anySize} {
+		t.Run(name, func(t *testing.T) { jobDroppedElsewhere(t, b) })
+	}
+}
+
+func jobDroppedElsewhere(t *testing.T, b bound) {
 	place := t.TempDir()
-	s, other := openTest(t, place, nil), openTest(t, place, nil)
+	s, other := openBound(t, place, nil, b), openBound(t, place, nil, b)
 	defer s.Close()
 	defer other.Close()
 	ctx, now := t.Context(), time.Now()
@@ -159,21 +169,26 @@ func TestPlans(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)
 	defer s.Close()
 	ctx := t.Context()
+	fatal(t, s.change(ctx, func(ctx context.Context, c *change) error { return c.createTables(ctx, 1) })) // to move to
 	conn, err := s.pool.Acquire(ctx)
 	fatal(t, err)
 	defer conn.Release()
 	_, err = conn.Exec(ctx, "select nextval('batch')")
 	fatal(t, err)
 	jt := &sharedTables
-	for name, sql := range map[string]string{
+	all := map[string]string{
 		"addWaiting": jt.addWaiting, "addOther": jt.addOther, "setAside": jt.setAside, "readmit": jt.readmit, "readmitURL": jt.readmitURL, "extend": jt.extend,
 		"reopen": jt.reopen, "keepEnded": jt.keepEnded,
 		"end": jt.end, "retry": jt.retry, "trimAttempts": jt.trimAttempts, "park": jt.park, "parkLeft": jt.parkLeft, "head": jt.head, "headLater": jt.headLater,
 		"lookup": jt.lookup, "attempts": jt.attempts, "listKeys": jt.listKeys, "listHost": jt.listHost, "listQueue": jt.listQueue,
 		"listEnding": jt.listEnding, "listFetched": jt.listFetched,
 		"addErrands": jt.addErrands, "endErrands": jt.endErrands, "parkErrands": jt.parkErrands, "errands": jt.errands,
-		"pickQueued": pickQueued, "aroundTenants": aroundTenants,
-	} {
+		"pickQueued": pickQueued, "aroundTenants": aroundTenants, "largeJobs": largeJobs,
+	}
+	for i := range shared {
+		all["clear "+shared[i].table], all["move "+shared[i].table] = shared[i].clear(), shared[i].move(1)
+	}
+	for name, sql := range all {
 		d, err := conn.Conn().Prepare(ctx, name, sql)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -202,14 +217,21 @@ func TestPlans(t *testing.T) {
 }
 
 // TestManyProcesses lets several stores of the same database, as in several processes, crawl
-// pages that all link to each other: every page is recorded once.
+// pages that all link to each other: every page is recorded once, also if the job is moved to
+// its own tables meanwhile.
 func TestManyProcesses(t *testing.T) {
+	for name, b := range map[string]bound{"shared tables": {}, "moved": {pages: 30, urls: 1000, check: 1}} {
+		t.Run(name, func(t *testing.T) { manyProcesses(t, b) })
+	}
+}
+
+func manyProcesses(t *testing.T, b bound) {
 	const processes, hosts = 3, 90
 	place := t.TempDir()
 	ctx, now := t.Context(), time.Now()
 	var stores []*Store
 	for range processes {
-		s := openTest(t, place, nil)
+		s := openBound(t, place, nil, b)
 		defer s.Close()
 		stores = append(stores, s)
 	}
@@ -236,6 +258,11 @@ func TestManyProcesses(t *testing.T) {
 	fatal(t, err)
 	if c.Pages() != hosts || c.Waiting != 0 || c.Admitted != hosts {
 		t.Errorf("%+v", c)
+	}
+	var tables int32
+	fatal(t, stores[0].pool.QueryRow(ctx, "select shelf from job where id = $1", id).Scan(&tables))
+	if moved := b != (bound{}); (tables != 0) != moved {
+		t.Errorf("the job is in tables %d", tables)
 	}
 }
 

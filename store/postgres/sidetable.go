@@ -10,8 +10,8 @@ import (
 	"headway/visit"
 )
 
-// sideTable is a table for what is stored beside visits: texts or links. It is created for a
-// large job when it is first needed, as few jobs keep these.
+// sideTable is a table for what is stored beside visits: texts or links. A large job of an
+// earlier version may not have it: it is then created when it is first needed.
 type sideTable struct{ table, schema string }
 
 // ensureSideTables creates the tables for what is stored beside the visits of a commit, in a

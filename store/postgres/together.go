@@ -59,12 +59,17 @@ func (t *together) join(ctx context.Context, do func(context.Context, *change) e
 	return wrap(t.c.send(ctx))
 }
 
-// news notifies all workers of a change, after it is committed.
-func (s *Store) news(ctx context.Context, what store.News) {
-	notify := func() { s.notifier.notify(what, everybody) }
+// afterCommit calls a function after a change is committed: at once, or after the shared
+// transaction that it is a part of.
+func afterCommit(ctx context.Context, do func(context.Context)) {
 	if t := togetherOf(ctx); t != nil {
-		t.after = append(t.after, notify)
+		t.after = append(t.after, func() { do(apart(ctx)) })
 		return
 	}
-	notify()
+	do(ctx)
+}
+
+// news notifies all workers of a change, after it is committed.
+func (s *Store) news(ctx context.Context, what store.News) {
+	afterCommit(ctx, func(context.Context) { s.notifier.notify(what, everybody) })
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -79,6 +80,12 @@ func (s *Store) heads(ctx context.Context, now time.Time, wants []store.Want) ([
 				return nil, err
 			}
 			all = append(all, items...)
+		}
+		places = slices.DeleteFunc(places, func(i int) bool { return left[i] == 0 })
+		if moved, err := s.findMoved(ctx, jt, wants, places); err != nil {
+			return nil, err
+		} else if moved {
+			return s.heads(ctx, now, wants)
 		}
 	}
 	return all, nil
@@ -170,10 +177,6 @@ func (s *Store) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Entr
 // readURL reads what is known about one URL, without its attempts, and calls then in the same
 // transaction.
 func (s *Store) readURL(ctx context.Context, id job.ID, u weburl.URL, then func(pgx.Tx, *jobTables, *entryRow, *store.Entry) error) error {
-	jt, err := s.tablesOf(ctx, id)
-	if err != nil {
-		return err
-	}
 	refs, err := s.hostRefs(ctx, map[string]bool{u.Host(): true}, false)
 	if err != nil {
 		return err
@@ -182,7 +185,7 @@ func (s *Store) readURL(ctx context.Context, id job.ID, u weburl.URL, then func(
 	if !ok {
 		return store.ErrNotFound
 	}
-	return s.read(ctx, func(tx pgx.Tx) error {
+	return s.readJob(ctx, id, func(tx pgx.Tx, jt *jobTables) error {
 		var row entryRow
 		err := tx.QueryRow(ctx, jt.lookup, int32(id), int16(ref.slot), ref.id, [16]byte(u.Fingerprint128(s.key))).Scan(row.targets()...)
 		if noRows(err) {
@@ -199,14 +202,20 @@ func (s *Store) readURL(ctx context.Context, id job.ID, u weburl.URL, then func(
 	})
 }
 
-// ensureJob returns ErrNotFound if there is no such job.
-func ensureJob(ctx context.Context, tx pgx.Tx, id job.ID) error {
-	var one int
-	err := tx.QueryRow(ctx, "select 1 from job where id = $1", number(id)).Scan(&one)
-	if noRows(err) {
-		return store.ErrNotFound
-	}
-	return err
+// readJob runs a query of several statements on a job in one snapshot, with the tables that
+// the job has in it.
+func (s *Store) readJob(ctx context.Context, id job.ID, do func(tx pgx.Tx, jt *jobTables) error) error {
+	return s.read(ctx, func(tx pgx.Tx) error {
+		var tables int32
+		err := tx.QueryRow(ctx, "select shelf from job where id = $1", number(id)).Scan(&tables)
+		if noRows(err) {
+			return fmt.Errorf("job %d: %w", id, store.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		return do(tx, s.rememberTables(id, tables))
+	})
 }
 
 // attempts reads the attempts at a URL that did not end it.
@@ -234,18 +243,14 @@ func (s *Store) goneJob(ctx context.Context, id job.ID, err error) error {
 // List implements [store.URLs]. The order depends on the query: by
 // host and fingerprint, by queue for what waits, by age for what ended.
 func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
-	jt, err := s.tablesOf(ctx, q.Job)
-	if err != nil {
-		return store.Page{}, fmt.Errorf("list job %d: %w", q.Job, err)
-	}
 	var page store.Page
-	err = s.read(ctx, func(tx pgx.Tx) error {
+	err := s.readJob(ctx, q.Job, func(tx pgx.Tx, jt *jobTables) error {
 		l := lister{Store: s, tx: tx, jt: jt, q: q, max: min(max(q.Max, 1), store.MaxPage)}
 		if err := l.list(ctx); err != nil {
 			return err
 		}
 		if len(l.rows) == 0 {
-			return ensureJob(ctx, tx, q.Job) // it may have been dropped elsewhere
+			return nil
 		}
 		entries, err := s.entries(ctx, tx, q.Job, l.rows)
 		page = store.Page{Entries: entries, Next: l.next}
@@ -286,6 +291,8 @@ func (l *lister) list(ctx context.Context) error {
 	switch {
 	case l.q.Host != "":
 		return l.host(ctx, endings)
+	case keysCursor.MatchString(string(l.q.After)): // the list may have begun in the shared tables
+		return l.keys(ctx, endings)
 	case l.q.Outcome == visit.Pending && !shared:
 		return l.waiting(ctx)
 	case (l.q.Outcome != "" || l.q.Reason != "") && !(shared && slices.ContainsFunc(endings, func(e int16) bool { return e <= 1 })):
@@ -343,6 +350,9 @@ func (l *lister) badCursor() error {
 
 // lowest is the smallest fingerprint.
 const lowest = "00000000000000000000000000000000"
+
+// keysCursor matches the cursors of keys, and of no other order.
+var keysCursor = regexp.MustCompile(`^\d+ [0-9a-f]{32}$`)
 
 // keys lists by host and fingerprint.
 func (l *lister) keys(ctx context.Context, endings []int16) error {

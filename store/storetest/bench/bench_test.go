@@ -178,7 +178,7 @@ func TestPostgres(t *testing.T) {
 func sizeQuery(tables ...string) string {
 	query := "select 0"
 	for _, table := range tables {
-		query += fmt.Sprintf(" + (select sum(pg_total_relation_size(relid)) from pg_partition_tree('headway.%s_1'))", table)
+		query += fmt.Sprintf(" + (select sum(pg_total_relation_size(relid)) from headway.job j cross join pg_partition_tree(('headway.%s_' || j.shelf)::regclass) where j.id = 1)", table)
 	}
 	return query
 }
