@@ -50,7 +50,7 @@ func TestSteady(t *testing.T) {
 	if _, err := c.owners[0].run(work{pages: 20 * each, each: each, foreign: 1}); err != nil {
 		t.Fatal(err)
 	}
-	began := p.number(sizeQuery("url", "queue")) / p.number("select count(*) from headway.url_1")
+	began := p.number(sizeQuery("url", "queue")) / p.rows("url")
 	window := steadyTime(t) / windows
 	costs := make([]float64, windows)
 	tick := time.NewTicker(every) // the steady rate that is measured
@@ -70,7 +70,7 @@ func TestSteady(t *testing.T) {
 		}
 	}
 	first, last := mean(costs[:5]), mean(costs[windows-5:])
-	ended := p.number(sizeQuery("url", "queue")) / p.number("select count(*) from headway.url_1")
+	ended := p.number(sizeQuery("url", "queue")) / p.rows("url")
 	t.Logf("%.0f µs CPU a page in the first sixth, %.0f in the last: %.2f; %.0f and %.0f bytes per URL; dead: %.0f of %.0f rows in queues, %.0f of %.0f hosts",
 		first, last, last/first, began, ended, p.dead("queue"), p.live("queue"), p.dead("host"), p.live("host"))
 	p.exact(c)
