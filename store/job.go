@@ -35,6 +35,10 @@ type Job struct {
 	// Pace is the minimum interval between requests to a host, by a later order; see
 	// [Queue.SetPace]. 0: none.
 	Pace time.Duration
+	// Since is the job whose pages are requested only if they have changed since; 0 for none.
+	// Only a store with [Schedules] keeps it. While the job has not ended, that one is not
+	// dropped.
+	Since job.ID
 
 	// Settings is the version of the [FleetSettings] whose safety layer it has; 0 for none.
 	Settings int64

@@ -35,6 +35,9 @@ type Schedules interface {
 	// RunSchedule creates the job of a schedule that was read as s, and sets when it is
 	// due again, in one transaction. If another process did so since, or the schedule was
 	// changed, paused or dropped, nothing is created and the job is 0.
+	//
+	// The job is [Job.Since] the last one that ended complete or partial. If it was dropped,
+	// it is since none.
 	RunSchedule(ctx context.Context, now time.Time, s Schedule, next time.Time) (job.ID, error)
 	// FreshSchedules returns schedules without a cron expression whose last job has ended
 	// and was not compared with the previous one yet.

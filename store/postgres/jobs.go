@@ -38,8 +38,8 @@ func (c *change) createJob(ctx context.Context, j *store.Job) (job.ID, error) {
 		started = orNull(j.CreatedAt)
 	}
 	var id int32
-	c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, layers, settings, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, $9, "+settingsOf(j.State)+", "+turnOf(j.State)+") returning id",
-		clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started, notNone(j.Layers)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	c.queue("insert into job (shelf, tenant, name, state, reason, max_pages, spec, created_at, started_at, layers, since, settings, turn) values (0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "+settingsOf(j.State)+", "+turnOf(j.State)+") returning id",
+		clean(j.Tenant), clean(j.Name), j.State, clean(j.Reason), j.MaxPages, notNil(j.Spec), milli(j.CreatedAt), started, notNone(j.Layers), j.Since).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 	if err := c.send(ctx); err != nil {
 		return 0, err
 	}
@@ -381,15 +381,20 @@ func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
 	return store.Idle{None: c.Waiting == 0 && c.Errands == 0, Admitted: c.Admitted}, nil
 }
 
+// neededBySince is the SQL condition for a job whose pages another one, which has not ended,
+// still reads; see [store.Job.Since].
+const neededBySince = "exists (select from job n where n.since = j.id and n.ended_at is null)"
+
 // Drop implements [store.Jobs]. The tables of a large job are dropped; the rows of a small
 // one are deleted from the shared tables by a few statements.
 func (s *Store) Drop(ctx context.Context, id job.ID) error {
 	err := s.change(ctx, func(ctx context.Context, c *change) error {
 		var state job.State
 		var tables int32
+		var inUse bool
 		c.lockJob(number(id))
-		c.queue("select state, shelf from job where id = $1", number(id)).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&state, &tables)
+		c.queue("select j.state, j.shelf, "+neededBySince+" from job j where j.id = $1", number(id)).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&state, &tables, &inUse)
 			if noRows(err) {
 				return store.ErrNotFound
 			}
@@ -400,6 +405,9 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		}
 		if !state.Ended() {
 			return fmt.Errorf("it is %s: %w", state, store.ErrConflict)
+		}
+		if inUse {
+			return fmt.Errorf("a running job reads its pages: %w", store.ErrConflict)
 		}
 		for _, text := range []string{
 			"delete from account where job = $1", "delete from token where job = $1", "delete from tally where job = $1", "delete from point where job = $1",

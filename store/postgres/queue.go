@@ -253,13 +253,13 @@ func (s *Store) SetPace(ctx context.Context, now time.Time, id job.ID, pace time
 }
 
 // jobFacts are the columns of a job without its spec and layers, as scanJobs reads them.
-const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0), j.pace, j.settings, j.ran`
+const jobFacts = `j.id, j.tenant, j.name, j.state, j.reason, j.max_pages, j.created_at, coalesce(j.started_at, 0), coalesce(j.ended_at, 0), j.pace, j.settings, j.ran, j.since`
 
 // scanJobs reads jobs into a list.
 func scanJobs(list *[]store.Job, more ...func(j *store.Job) any) func(pgx.Rows) error {
 	var j store.Job
 	var created, started, ended, pace, ran int64
-	targets := []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &created, &started, &ended, &pace, &j.Settings, &ran}
+	targets := []any{&j.ID, &j.Tenant, &j.Name, &j.State, &j.Reason, &j.MaxPages, &created, &started, &ended, &pace, &j.Settings, &ran, &j.Since}
 	for _, m := range more {
 		targets = append(targets, m(&j))
 	}

@@ -12,9 +12,10 @@ import (
 var _ store.Retention = (*Store)(nil)
 
 // expired selects jobs whose retention has ended at $1. The plan is the current one; those
-// of safety and the job were stored with the job.
+// of safety and the job were stored with the job. What a running job still reads is kept.
 const expired = `select j.id from job j left join tenant x on x.name = j.tenant left join plan p on p.name = x.plan
 	where j.ended_at < $1 - least(nullif((p.limits ->> 'retention_ms')::bigint, 0), (select min((l -> 'limits' ->> 'retention_ms')::bigint) from jsonb_array_elements(j.layers) as l where l ->> 'level' in ('safety', 'job')))
+		and not ` + neededBySince + `
 	order by j.ended_at, j.id limit $2`
 
 // Expired implements [store.Retention].

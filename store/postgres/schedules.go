@@ -165,6 +165,9 @@ func (s *Store) RunSchedule(ctx context.Context, now time.Time, n store.Schedule
 			return err
 		}
 		j := n.Job(now)
+		if j.Since, err = c.lastFinished(ctx, n.Last); err != nil {
+			return err
+		}
 		if id, err = c.createJob(ctx, &j); err != nil {
 			return err
 		}
@@ -178,6 +181,21 @@ func (s *Store) RunSchedule(ctx context.Context, now time.Time, n store.Schedule
 		s.notifier.notify(store.NewJobs, everybody)
 	}
 	return id, nil
+}
+
+// lastFinished is the last run of a schedule that ended complete or partial: the last one, or
+// the one that it was since. It is 0 if that was dropped, and is not dropped before the
+// transaction ends.
+func (c *change) lastFinished(ctx context.Context, last job.ID) (job.ID, error) {
+	var since, exists job.ID
+	c.queue("select case when j.state in ('complete', 'partial') then j.id else j.since end from job j where j.id = $1", last).
+		Query(rows([]any{&since}, func() error { return nil }))
+	if err := c.send(ctx); err != nil || since == 0 {
+		return 0, err
+	}
+	c.lockJobs([]int32{int32(since)})
+	c.queue("select j.id from job j where j.id = $1", since).Query(rows([]any{&exists}, func() error { return nil }))
+	return exists, c.send(ctx)
 }
 
 // FreshSchedules implements [store.Schedules].

@@ -221,3 +221,59 @@ func TestRunSchedule(t *testing.T) {
 		t.Errorf("measured: %+v, %v", n, err)
 	}
 }
+
+// TestScheduleSince runs a schedule whose jobs end in all ways. Each job is since the last one
+// that finished, which is not dropped while the job needs it.
+func TestScheduleSince(t *testing.T) {
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), store.Stored(time.Now())
+	n := scheduleOf("a", now)
+	n.Layers = append(n.Layers, limit.Layer{Level: limit.Safety, Limits: limit.Limits{Retention: time.Minute}})
+	fatal(t, s.CreateSchedule(ctx, n))
+	run := func() store.Job {
+		t.Helper()
+		read, err := s.Schedule(ctx, "a")
+		fatal(t, err)
+		id, err := s.RunSchedule(ctx, now, read, now.Add(time.Hour))
+		fatal(t, err)
+		j, err := s.Job(ctx, id)
+		fatal(t, err)
+		return j
+	}
+	end := func(j store.Job, to job.State) {
+		t.Helper()
+		fatal(t, s.SetState(ctx, now, j.ID, job.Queued, job.Running, ""))
+		fatal(t, s.SetState(ctx, now, j.ID, job.Running, to, ""))
+	}
+	first := run()
+	end(first, job.Complete)
+	second := run()
+	if first.Since != 0 || second.Since != first.ID {
+		t.Errorf("since %d and %d, want 0 and %d", first.Since, second.Since, first.ID)
+	}
+	if list, err := s.Expired(ctx, now.Add(time.Hour), 10); err != nil || len(list) != 0 {
+		t.Errorf("needed, and expired: %v, %v", list, err)
+	}
+	if err := s.Drop(ctx, first.ID); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("dropped while it is needed: %v", err)
+	}
+	end(second, job.Failed)
+	third := run()
+	if third.Since != first.ID {
+		t.Errorf("after a failed run: since %d, want %d", third.Since, first.ID)
+	}
+	fatal(t, s.SetState(ctx, now, third.ID, job.Queued, job.Cancelled, ""))
+	if list, err := s.Expired(ctx, now.Add(time.Hour), 10); err != nil || len(list) != 3 {
+		t.Errorf("no longer needed, and expired: %v, %v", list, err)
+	}
+	fatal(t, s.Drop(ctx, first.ID))
+	fourth := run()
+	if fourth.Since != 0 {
+		t.Errorf("since a job that was dropped: %d", fourth.Since)
+	}
+	end(fourth, job.Partial)
+	if fifth := run(); fifth.Since != fourth.ID {
+		t.Errorf("after a partial run: since %d, want %d", fifth.Since, fourth.ID)
+	}
+}
