@@ -20,6 +20,7 @@ type Job struct {
 	Reason    string           `json:"reason,omitempty"`
 	Success   bool             `json:"success"` // false for a job that has not ended
 	Delay     ask.Seconds      `json:"delay_seconds,omitempty" doc:"Minimum interval between requests to one host, set by set-pace; absent if there is none."`
+	Since     job.ID           `json:"since,omitempty" doc:"The earlier job of the same schedule: pages that have not changed since end as not_modified, with its content. Absent if there is none."`
 	CreatedAt time.Time        `json:"created_at"`
 	StartedAt time.Time        `json:"started_at,omitzero"`
 	EndedAt   time.Time        `json:"ended_at,omitzero"`
@@ -61,7 +62,7 @@ func newQueuePlace(t store.Turn) *QueuePlace {
 func NewJob(j *store.Job, counts store.Counts) Job {
 	row := Job{
 		ID: j.ID, Tenant: j.Tenant, Name: j.Name, State: j.State, Reason: j.Reason, Success: j.State.Success() && j.Reason != string(limit.Time),
-		Delay: ask.Seconds(j.Pace), CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+		Delay: ask.Seconds(j.Pace), Since: j.Since, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
 		Pages: counts.Pages(), Waiting: counts.Waiting, Outcomes: map[string]int64{},
 	}
 	for e, n := range counts.Ended {

@@ -425,11 +425,14 @@ type Job struct {
 	Name     string           `json:"name"`
 	Outcomes map[string]int64 `json:"outcomes,omitzero"`
 	Pages    int64            `json:"pages"`
-	// What the job waits for; absent unless it is queued, in lists, and in the
-	// response that creates it.
-	Queue     *QueuePlace `json:"queue,omitzero"`
-	Reason    string      `json:"reason,omitzero"`
-	StartedAt time.Time   `json:"started_at,omitzero"`
+	// What the job waits for; absent unless it is queued, and in the response that
+	// creates it.
+	Queue  *QueuePlace `json:"queue,omitzero"`
+	Reason string      `json:"reason,omitzero"`
+	// The earlier job of the same schedule: pages that have not changed since end
+	// as not_modified, with its content. Absent if there is none.
+	Since     int64     `json:"since,omitzero"`
+	StartedAt time.Time `json:"started_at,omitzero"`
 	// One of queued, running, paused, draining, complete, partial, blocked,
 	// cancelled, failed.
 	State   string `json:"state"`
@@ -604,6 +607,9 @@ type JobView struct {
 	ScopeHosts []string `json:"scope_hosts,omitzero"`
 	// The seeds as given in the request.
 	Seeds []string `json:"seeds"`
+	// The earlier job of the same schedule: pages that have not changed since end
+	// as not_modified, with its content. Absent if there is none.
+	Since int64 `json:"since,omitzero"`
 	// auto: follow sitemaps and links. only: follow sitemaps, not links. off:
 	// ignore sitemaps. One of auto, only, off.
 	Sitemaps  string    `json:"sitemaps,omitzero"`

@@ -15,6 +15,8 @@ func (v *Visit) Recall(was *Visit) {
 		v.Links = was.Links
 	}
 	v.Answer.ContentType = cmp.Or(v.Answer.ContentType, was.Answer.ContentType)
+	is, had := &v.Answer.Validators, was.Answer.Validators // a 304 response need not repeat them
+	is.ETag, is.LastModified = cmp.Or(is.ETag, had.ETag), cmp.Or(is.LastModified, had.LastModified)
 }
 
 // recallSignals joins the AI-use signals of a response without a body and those recorded

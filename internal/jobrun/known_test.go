@@ -36,3 +36,25 @@ func TestRecallSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestRecallValidators: a 304 response without validators does not lose those of the page, so
+// that the next crawl is conditional, too.
+func TestRecallValidators(t *testing.T) {
+	had := visit.Validators{ETag: `"1"`, LastModified: "Mon, 16 Nov 2026 08:00:00 GMT"}
+	s := &Stored{Spec: Spec{Known: func(context.Context, weburl.URL) (*visit.Visit, error) {
+		return &visit.Visit{Outcome: visit.Fetched, Answer: visit.Answer{Validators: had}}, nil
+	}}}
+	for _, sent := range []visit.Validators{{}, {ETag: `"2"`}, had} {
+		v := &visit.Visit{Outcome: visit.NotModified, Answer: visit.Answer{Validators: sent}}
+		if err := s.Recall(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		want := had
+		if sent.ETag != "" {
+			want.ETag = sent.ETag
+		}
+		if v.Answer.Validators != want {
+			t.Errorf("sent %+v: kept %+v, want %+v", sent, v.Answer.Validators, want)
+		}
+	}
+}

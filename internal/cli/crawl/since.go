@@ -44,7 +44,7 @@ func (c *crawlRun) openSince(ctx context.Context, cfg *crawlConfig) (closeIt fun
 		conditional = false
 		fmt.Fprintf(c.Err, "headway: %s was crawled without --links, so every page is fetched again\n", c.since)
 	}
-	cfg.Since = knownURLs(ctx, side.Reader, side.Job, conditional)
+	cfg.Since = KnownURLs(ctx, side.Reader, side.Job, conditional)
 	cfg.Known = func(ctx context.Context, u weburl.URL) (*visit.Visit, error) {
 		e, err := side.Reader.Lookup(ctx, side.Job, u)
 		if errors.Is(err, store.ErrNotFound) {
@@ -107,9 +107,11 @@ func (c *crawlRun) knownLinks(ctx context.Context, side answer.Side, v *visit.Vi
 	return err
 }
 
-// knownURLs are the URLs of a crawl that are worth asking for again, with their validators
-// if unchanged pages need not be sent.
-func knownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool) iter.Seq2[visit.Item, error] {
+// KnownURLs are the URLs of a crawl that are worth requesting again, with the validators of
+// the pages it has if unchanged ones need not be sent. URLs that robots.txt or an opt-out
+// forbade are among them: it may say otherwise now, and unchanged pages with links to them are
+// not read again.
+func KnownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool) iter.Seq2[visit.Item, error] {
 	return func(yield func(visit.Item, error) bool) {
 		q := store.Query{Job: id, Max: knownPage}
 		for {
@@ -120,11 +122,12 @@ func knownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool)
 			}
 			for i := range page.Entries {
 				e := &page.Entries[i]
-				if e.Outcome == visit.Skipped {
+				if e.Outcome == visit.Skipped && !forbiddenThen(e.Reason) {
 					continue
 				}
 				it := e.Item
-				if conditional && e.Visit != nil && e.Visit.Answer.Validators != (visit.Validators{}) {
+				it.Validators = visit.Validators{}
+				if conditional && (e.Outcome == visit.Fetched || e.Outcome == visit.NotModified) && e.Visit != nil {
 					it.Validators = e.Visit.Answer.Validators
 				}
 				if !yield(it, nil) {
@@ -137,6 +140,12 @@ func knownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool)
 			q.After = page.Next
 		}
 	}
+}
+
+// forbiddenThen reports whether a URL that belongs to the crawl was skipped because its host
+// did not allow it.
+func forbiddenThen(why visit.Reason) bool {
+	return why == visit.RobotsDisallow || why == visit.RobotsUnreachable || why == visit.CrawlDelayTooLong || why == visit.OptedOut
 }
 
 // knownPage is how many URLs are read at a time.

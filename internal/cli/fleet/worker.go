@@ -139,7 +139,7 @@ func (w *fleetWorker) work(ctx context.Context) error {
 	go watchClock(work, st, time.Now, leave)
 	cfg.MemoryLimit = w.LimitMemory(work)
 	fmt.Fprintf(w.Err, "headway: worker started: schema %s, user agent %s\n", s.Fleet.Schema, w.Identity.UserAgent())
-	err = headway.Work(work, cfg, headway.Fleet{Open: w.open, Settings: fleet.FleetSettings})
+	err = headway.Work(work, cfg, headway.Fleet{Open: func(j store.Job) (headway.Job, error) { return w.open(work, st, j) }, Settings: fleet.FleetSettings})
 	if errors.Is(err, store.ErrSettingsChanged) {
 		return err
 	}
@@ -159,8 +159,8 @@ func sendLast(ctx context.Context, t *traces.Tracer) {
 	_ = t.Shutdown(last) // what is late is lost; a worker does not stay for it
 }
 
-// open turns a stored job into a crawl.
-func (w *fleetWorker) open(j store.Job) (headway.Job, error) {
+// open turns a stored job into a crawl. The context is that of the worker.
+func (w *fleetWorker) open(ctx context.Context, st store.Reader, j store.Job) (headway.Job, error) {
 	spec, err := jobspec.Read(j.Spec)
 	if err != nil {
 		return headway.Job{}, err
@@ -177,10 +177,15 @@ func (w *fleetWorker) open(j store.Job) (headway.Job, error) {
 	if err != nil {
 		return headway.Job{}, err
 	}
-	return headway.Job{
+	cfg := headway.Job{
 		Name: j.Name, Seeds: from.URLs, Fallback: from.Fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
 		Limits: j.Limits(limit.Layer{Level: limit.Job, Limits: s.Limits}), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
 		DryRun: spec.DryRun, Content: s.ContentOptions(), Extract: s.Extract, Links: s.Links,
-	}, nil
+	}
+	if j.Since != 0 && !spec.DryRun {
+		was := &earlier{reader: st, job: j.Since, spec: j.Spec}
+		cfg.Since, cfg.Known = was.urls(ctx), was.visit
+	}
+	return cfg, nil
 }
