@@ -81,6 +81,18 @@ func (c *Client) GetExport(ctx context.Context, export int64) (*Export, error) {
 	return answer[Export](ctx, c, r)
 }
 
+// DownloadExport is GET /v1/exports/{export}/files/{file}. It needs a key with
+// scope read.
+//
+// Download a file of an export. Supports Range and conditional requests, so
+// that an interrupted download can be continued. A request without Range that
+// accepts gzip gets the file compressed (Content-Encoding: gzip), unless its
+// format is compressed already.
+func (c *Client) DownloadExport(ctx context.Context, export int64, file string) (io.ReadCloser, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/exports/%d/files/%s", export, url.PathEscape(file))}
+	return c.stream(ctx, r)
+}
+
 // ListHostsParams are the parameters of [Client.ListHosts]. Zero values are not
 // sent.
 type ListHostsParams struct {
@@ -392,6 +404,15 @@ func (c *Client) ExportPages(ctx context.Context, job int64, params ExportPagesP
 	return c.stream(ctx, r)
 }
 
+// ListExports is GET /v1/jobs/{job}/exports. It needs a key with scope read.
+//
+// List the exports of a job, newest first. At most 100, as long as their status
+// is kept: one day after an export ends, one week if it failed.
+func (c *Client) ListExports(ctx context.Context, job int64) (*ExportList, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/exports", job)}
+	return answer[ExportList](ctx, c, r)
+}
+
 // OrderExportParams are the parameters of [Client.OrderExport]. Zero values are
 // not sent.
 type OrderExportParams struct {
@@ -547,6 +568,17 @@ func (c *Client) PauseJob(ctx context.Context, job int64) (*JobView, error) {
 func (c *Client) GetJobPlan(ctx context.Context, job int64) (*PlanView, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/plan", job)}
 	return answer[PlanView](ctx, c, r)
+}
+
+// GetReport is GET /v1/jobs/{job}/report. It needs a key with scope read.
+//
+// Get a report of a job as one HTML page. Plots, and tables of pages that need
+// attention, as from headway report. Of a job that runs, it shows what was
+// recorded so far. A job with more than 500000 URLs is refused: export it
+// instead.
+func (c *Client) GetReport(ctx context.Context, job int64) (io.ReadCloser, error) {
+	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/report", job)}
+	return c.stream(ctx, r)
 }
 
 // ResumeJob is POST /v1/jobs/{job}/resume. It needs a key with scope write.

@@ -166,6 +166,16 @@ type Discovery struct {
 	On       string      `json:"on,omitzero"`
 }
 
+// Download is part of [Export].
+type Download struct {
+	// The name of the file.
+	Name string `json:"name"`
+	// The path of the API to download it.
+	Path string `json:"path"`
+	// Its size in bytes, uncompressed.
+	SizeBytes int64 `json:"size_bytes"`
+}
+
 // ErrorDetail is part of [Problem].
 type ErrorDetail struct {
 	// Where the error occurred, e.g. 'body.items[3].tags' or 'path.thing-id'
@@ -260,6 +270,9 @@ type ExcerptLine struct {
 // Export is the response of [Client.GetExport] and [Client.OrderExport].
 type Export struct {
 	CreatedAt time.Time `json:"created_at"`
+	// The files that can be downloaded, once the export is done: all but the
+	// folder of Markdown files.
+	Downloads []Download `json:"downloads,omitzero"`
 	// When it ended; absent until then.
 	EndedAt time.Time `json:"ended_at,omitzero"`
 	// Error of the last failed attempt.
@@ -274,6 +287,11 @@ type Export struct {
 	State string `json:"state"`
 	// Number of URLs in each file, once the export is done.
 	URLs int64 `json:"urls,omitzero"`
+}
+
+// ExportList is the response of [Client.ListExports].
+type ExportList struct {
+	Exports []Export `json:"exports"`
 }
 
 // ExportRequest is the request body of [Client.OrderExport].

@@ -66,6 +66,8 @@ type Config struct {
 	// Observe, when not nil, is called for each request: the operation of the API,
 	// the status and how long it took, 0 for a stream.
 	Observe func(operation string, status int, took time.Duration)
+	// Version is the version of the program, for reports.
+	Version string
 	Log     *slog.Logger // nil for none
 	// Listening, when not nil, is called with the address once requests are accepted.
 	Listening func(net.Addr)
@@ -138,7 +140,7 @@ func serve(ctx context.Context, c Config, l net.Listener, chores choreRunner) er
 	}
 	a := api.New(api.Config{
 		Store: c.Store, Chores: chores, Prover: prover, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
-		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Observe: c.Observe, Log: c.Log,
+		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Observe: c.Observe, Version: c.Version, Log: c.Log,
 	})
 	h := &health{store: c.Store}
 	server := &http.Server{

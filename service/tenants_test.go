@@ -110,7 +110,7 @@ func TestKeysOfEveryRoute(t *testing.T) {
 	}
 	n := 0
 	for _, o := range d.operations() {
-		path, body, _ := o.fill(t, d, map[string]string{"job": "1", "with": "1", "webhook": "ep_1", "schedule": "sc_1", "export": "1", "owned_host": "example.com"})
+		path, body, _ := o.fill(t, d, map[string]string{"job": "1", "with": "1", "webhook": "ep_1", "schedule": "sc_1", "export": "1", "file": "pages.csv", "owned_host": "example.com"})
 		for name, k := range refused {
 			a := s.ask(o.method, path, k, body)
 			if a.status != http.StatusUnauthorized || a.header.Get("Www-Authenticate") == "" {
@@ -168,7 +168,8 @@ func things(t testing.TB, s *server, tenant string) map[string]string {
 	s.ask("POST", "/v1/schedules", k, map[string]any{"cron": "@yearly", "job": map[string]any{"seeds": []string{"example.com"}, "name": marker}}).read(t, http.StatusCreated, &plan)
 	s.ask("POST", "/v1/jobs/"+id+"/exports", k, map[string]any{"formats": []string{"csv"}}).read(t, http.StatusAccepted, &files)
 	s.ask("POST", "/v1/owned-hosts", k, map[string]any{"host": "http://" + marker + ".example:8080"}).read(t, http.StatusOK, nil)
-	return map[string]string{"owned_host": "http://" + marker + ".example:8080", "job": id, "with": id, "webhook": hook.ID, "schedule": plan.ID, "export": fmt.Sprint(files.ID)}
+	s.exported(k, files.ID)
+	return map[string]string{"owned_host": "http://" + marker + ".example:8080", "job": id, "with": id, "webhook": hook.ID, "schedule": plan.ID, "export": fmt.Sprint(files.ID), "file": "pages.csv"}
 }
 
 // problem checks that an error response follows RFC 9457.

@@ -90,7 +90,7 @@ service/orders           service/internal/proof store
 client
 client/internal/generate
 service/internal/openapi service/internal/api
-service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit output/format politeness service/apikey service/internal/event service/internal/export service/internal/proof service/internal/schedule service/internal/webhook service/orders store visit weburl github.com/danielgtaylor/huma/v2
+service/internal/api     answer ask fetch/guard internal/config internal/jobspec job limit output/format output/report politeness service/apikey service/internal/event service/internal/export service/internal/proof service/internal/schedule service/internal/webhook service/orders store visit weburl github.com/danielgtaylor/huma/v2
 
 # a web to prove it in
 lab                      lab/temper github.com/klauspost/compress github.com/andybalholm/brotli
@@ -101,9 +101,9 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-service/internal/chore   job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/chore   job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/event   job limit store
-service/internal/export  fetch/guard internal/result internal/atomicfile job output/format output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/export  fetch/guard internal/result job output/format output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/proof   fetch/guard store weburl
 service/internal/retention job store github.com/riverqueue/river
 service/internal/schedule answer store github.com/jackc/pgx/v5 github.com/riverqueue/river github.com/robfig/cron/v3
@@ -112,7 +112,7 @@ internal/cli             internal/cli/command internal/cli/crawl internal/cli/ex
 internal/cli/command     answer ask fetch fetch/guard internal/atomicfile internal/config internal/humanize internal/jobspec job store store/sqlite visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
 internal/cli/crawl       . answer ask content extract fetch fetch/guard governor internal/check internal/cli/command internal/cli/export internal/config internal/humanize internal/jobspec internal/view internal/warm job limit output output/format output/jsonl output/warc robots scope store store/sqlite survey visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys golang.org/x/term
 internal/cli/export      answer content fetch/guard internal/atomicfile internal/cli/command internal/config internal/replay internal/result job output/format output/report output/s3 output/warc store/sqlite github.com/spf13/cobra github.com/spf13/pflag
-internal/cli/fleet       . answer ask client fetch/guard gauge internal/cli/command internal/cli/crawl internal/cli/export internal/cli/inspect internal/config internal/humanize internal/jobspec internal/metrics internal/traces job limit output/s3 politeness scope service service/apikey service/orders store store/postgres weburl github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/fleet       . answer ask client fetch/guard gauge internal/cli/command internal/cli/crawl internal/cli/export internal/cli/inspect internal/config internal/humanize internal/jobspec internal/metrics internal/traces job limit output/s3 politeness scope service service/apikey service/orders store store/postgres visit weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/cli/inspect     . answer ask content extract fetch fetch/guard internal/cli/command internal/config job output/format politeness robots store store/sqlite visit visitor weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/cli/lab         fetch/guard internal/cli/command lab lab/temper weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/warm            internal/atomicfile job store visit weburl

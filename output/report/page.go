@@ -34,6 +34,12 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// Policy is the Content-Security-Policy of the page, which has it as a meta element, too: only
+// its own script and style, and no request.
+func Policy() string {
+	return "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
+}
+
 // view is the data of the page template.
 type view struct {
 	*Report
@@ -65,7 +71,7 @@ const minute = "2006-01-02 15:04 UTC"
 func (r *Report) Write(w io.Writer) error {
 	v := view{
 		Report: r, Plots: r.Plots(), Tiles: r.tiles(), Sum: sumLine(r), State: stateWords[r.Job.State], When: r.when(),
-		Policy: "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'",
+		Policy: Policy(),
 		Style:  template.CSS(pageCSS), Script: template.JS(pageJS), //nolint:gosec // our own files
 	}
 	var empty []string

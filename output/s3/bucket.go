@@ -59,6 +59,7 @@ type Bucket struct {
 	client  *s3.Client
 	port    uint16 // of the server, 0 if its URL has none
 	clients []guardedClient
+	timeout time.Duration // of one request and response; 0 for none
 }
 
 // Open resolves the server and credentials, and checks write access with an upload that it
@@ -70,13 +71,23 @@ func Open(ctx context.Context, cfg Config) (*Bucket, error) {
 	if cfg.Sent == nil {
 		cfg.Sent = func(int64) {}
 	}
-	b := &Bucket{cfg: cfg}
-	if err := b.connect(ctx); err != nil {
-		return nil, b.explain("open", "", err)
+	b, err := connected(ctx, cfg, attemptTime)
+	if err != nil {
+		return nil, err
 	}
 	if err := b.probe(ctx); err != nil {
 		b.Close()
 		return nil, err
+	}
+	return b, nil
+}
+
+// connected resolves the server and credentials. The timeout limits each request and response; 0
+// for none.
+func connected(ctx context.Context, cfg Config, timeout time.Duration) (*Bucket, error) {
+	b := &Bucket{cfg: cfg, timeout: timeout}
+	if err := b.connect(ctx); err != nil {
+		return nil, b.explain("open", "", err)
 	}
 	return b, nil
 }
@@ -139,7 +150,7 @@ func (b *Bucket) newGuardedClient(cfg guard.Config) (guardedClient, error) {
 	if err != nil {
 		return guardedClient{}, err
 	}
-	c := dialer.Client(attemptTime)
+	c := dialer.Client(b.timeout)
 	if t, ok := c.Transport.(*http.Transport); ok {
 		t.ExpectContinueTimeout = continueTimeout
 		if b.cfg.Roots != nil {

@@ -29,7 +29,7 @@ func TestRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`{"components": {"schemas": {"A": {"properties": {"b": {"type": "integer", "format": "int32"}}}}}}`, "A.b: no Go type"},
 		{`{"components": {"schemas": {"A": {"type": ["string", "integer"]}}}}`, "a schema of the types"},
-		{`{"paths": {"/a": {"get": {"operationId": "get-a", "responses": {"200": {"content": {"text/html": {}}}}}}}}`, "get-a: an answer of the type text/html"},
+		{`{"paths": {"/a": {"get": {"operationId": "get-a", "responses": {"200": {"content": {"image/png": {}}}}}}}}`, "get-a: an answer of the type image/png"},
 		{`{"paths": {"/a": {"get": {"operationId": "get-a", "parameters": [{"name": "n", "in": "query", "schema": {"type": "number", "format": "double"}}]}}}}`, "get-a: a parameter of the type number"},
 	} {
 		d, err := readDocument([]byte(test.text))

@@ -79,7 +79,7 @@ func method(b *strings.Builder, _ *document, o *operation) error {
 		kind, result = "error", "c.carryOut(ctx, r)"
 	case "application/json":
 		kind, result = "(*"+good.name()+", error)", "answer["+good.name()+"](ctx, c, r)"
-	case "application/x-ndjson", severalTypes:
+	case "application/x-ndjson", "application/octet-stream", "text/html", severalTypes:
 		kind, result = "(io.ReadCloser, error)", "c.stream(ctx, r)"
 	case "text/event-stream":
 		kind, result = "iter.Seq2["+good.Data.name()+", error]", "follow["+good.Data.name()+"](ctx, c, r)"

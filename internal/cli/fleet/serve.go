@@ -109,7 +109,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	}
 	defer stop()
 	err = service.Run(ctx, service.Config{
-		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Observe: requests.Observe, Log: log,
+		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Observe: requests.Observe, Version: command.Version(), Log: log,
 		Settings:  func(asked config.Asked) (*config.Settings, error) { return config.LoadJob(flags, environ, asked) },
 		Listening: func(at net.Addr) { fmt.Fprintf(people, "headway: serving the API at http://%s\n", at) },
 	})

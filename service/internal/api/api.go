@@ -61,6 +61,8 @@ type Chores interface {
 	Deliveries(ctx context.Context, endpoint string, most int) ([]webhook.Delivery, error)
 	Export(ctx context.Context, id jobID, formats []string) (export.Export, error)
 	ExportOf(ctx context.Context, id int64) (export.Export, error)
+	Exports(ctx context.Context, id jobID) ([]export.Export, error)
+	OpenExport(ctx context.Context, j *store.Job, name string) (*export.File, error)
 }
 
 // Config is how the API is set up.
@@ -77,6 +79,7 @@ type Config struct {
 	Anonymous bool
 	Rate      Rate         // of each key; zero is no limit
 	Observe   Observer     // nil for none
+	Version   string       // of this program, for reports
 	Log       *slog.Logger // nil for none
 }
 
@@ -92,6 +95,8 @@ type API struct {
 	log       *slog.Logger
 	followers *followers
 	observe   Observer
+	version   string
+	reports   chan struct{} // one for each report being made
 	// operations are the names of operations by their patterns.
 	operations map[string]string
 	mux        *http.ServeMux
@@ -103,7 +108,7 @@ func New(c Config) *API {
 	useProblems()
 	a := &API{
 		store: c.Store, chores: c.Chores, prover: c.Prover, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: LogRequestIDs(cmp.Or(c.Log, slog.New(slog.DiscardHandler))),
-		followers: newFollowers(), observe: c.Observe, operations: map[string]string{}, mux: http.NewServeMux(),
+		followers: newFollowers(), observe: c.Observe, version: c.Version, reports: make(chan struct{}, maxReports), operations: map[string]string{}, mux: http.NewServeMux(),
 	}
 	h := huma.DefaultConfig("Headway", "1")
 	h.Info.Description = "A polite web crawler as a service: create jobs, read the outcome of every URL and follow events. Every request needs an API key; docs/guide/api.md explains how to get one."
@@ -125,6 +130,7 @@ func New(c Config) *API {
 	a.registerEvidence()
 	a.registerWhy()
 	a.registerContent()
+	a.registerReport()
 	a.registerScrape()
 	a.registerLimits()
 	a.registerSafety()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,5 +127,27 @@ func TestExportToS3(t *testing.T) {
 	}
 	if left, err := os.ReadDir(scratch); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+
+	j, err := b.store.Job(t.Context(), id)
+	fatal(t, err)
+	want := s.Read(t, fmt.Sprintf("out/tenant-acme/job-%d/pages.csv", id))
+	if names, sizes := e.Downloads(); !slices.Equal(names, []string{"pages.csv", "pages.parquet", "links.parquet"}) || sizes[0] != int64(len(want)) {
+		t.Errorf("downloads %v of %v bytes, want %d bytes of pages.csv", names, sizes, len(want))
+	}
+	f, err := c.OpenExport(t.Context(), &j, "pages.csv")
+	fatal(t, err)
+	whole, err := io.ReadAll(f)
+	if err != nil || !bytes.Equal(whole, want) || f.ETag == "" || f.ModifiedAt.IsZero() {
+		t.Errorf("downloaded %d bytes of %d, %+v, %v", len(whole), len(want), f, err)
+	}
+	end, err := f.Seek(-100, io.SeekEnd)
+	fatal(t, err)
+	if part, err := io.ReadAll(f); err != nil || end != int64(len(want)-100) || !bytes.Equal(part, want[len(want)-100:]) {
+		t.Errorf("the last 100 bytes: %q, %v", part, err)
+	}
+	fatal(t, f.Close())
+	if _, err := c.OpenExport(t.Context(), &j, "pages.jsonl"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }

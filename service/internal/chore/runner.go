@@ -20,6 +20,7 @@ import (
 	"headway/service/internal/retention"
 	"headway/service/internal/schedule"
 	"headway/service/internal/webhook"
+	"headway/store"
 	"headway/store/postgres"
 )
 
@@ -143,6 +144,16 @@ func (r *Runner) Deliveries(ctx context.Context, endpoint string, most int) ([]w
 // Export requests an export of a job; see [export.Exporter.Ask].
 func (r *Runner) Export(ctx context.Context, id job.ID, formats []string) (export.Export, error) {
 	return r.out.Ask(ctx, r.client, id, formats)
+}
+
+// Exports returns the exports of a job; see [export.Exporter.List].
+func (r *Runner) Exports(ctx context.Context, id job.ID) ([]export.Export, error) {
+	return r.out.List(ctx, r.client, id)
+}
+
+// OpenExport opens a file of an export of a job; see [export.Exporter.Open].
+func (r *Runner) OpenExport(ctx context.Context, j *store.Job, name string) (*export.File, error) {
+	return r.out.Open(ctx, j, name)
 }
 
 // ExportOf returns a requested export; see [export.Exporter.Get].

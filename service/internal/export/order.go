@@ -45,6 +45,7 @@ type Export struct {
 	State     State
 	URLs      int64    // in each file
 	Files     []string // their locations, once the export is done
+	Sizes     []int64  // of the files in bytes, in the same order; -1 for a folder
 	Error     string   // of the last attempt that failed
 	CreatedAt time.Time
 	EndedAt   time.Time // zero while it has not
@@ -92,10 +93,33 @@ func (x *Exporter) Get(ctx context.Context, client *river.Client[pgx.Tx], id int
 	return read(row)
 }
 
+// MaxListed is how many exports of a job are listed.
+const MaxListed = 100
+
+// List returns the newest exports of a job, the newest first, as far as they are kept; see
+// [Exporter.Get].
+func (x *Exporter) List(ctx context.Context, client *river.Client[pgx.Tx], id job.ID) ([]Export, error) {
+	found, err := client.JobList(ctx, river.NewJobListParams().Kinds((order{}).Kind()).First(MaxListed).OrderBy(river.JobListOrderByID, river.SortOrderDesc).
+		Where("args @> @wanted::jsonb", river.NamedArgs{"wanted": fmt.Sprintf(`{"job": %d}`, id)}))
+	if err != nil {
+		return nil, fmt.Errorf("list exports of job %d: %w", id, err)
+	}
+	list := []Export{}
+	for _, row := range found.Jobs {
+		e, err := read(row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // written is what is kept of an export that was made.
 type written struct {
 	URLs  int64    `json:"urls"`
 	Files []string `json:"files"`
+	Sizes []int64  `json:"sizes"`
 }
 
 // read reads an export from its row.
@@ -125,7 +149,7 @@ func read(row *rivertype.JobRow) (Export, error) {
 		if err := json.Unmarshal(text, &w); err != nil {
 			return Export{}, fmt.Errorf("export %d: %w", row.ID, err)
 		}
-		e.URLs, e.Files, e.Error = w.URLs, w.Files, ""
+		e.URLs, e.Files, e.Sizes, e.Error = w.URLs, w.Files, w.Sizes, ""
 	}
 	return e, nil
 }

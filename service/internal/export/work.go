@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -13,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
-	"headway/internal/atomicfile"
 	"headway/internal/result"
 	"headway/output/format"
 	"headway/output/s3"
@@ -85,6 +85,9 @@ func placeOf(j *store.Job) string {
 	return path.Join("tenant-"+url.PathEscape(j.Tenant), fmt.Sprint("job-", j.ID))
 }
 
+// folderSize stands for the size of a folder, which cannot be downloaded.
+const folderSize = -1
+
 // write writes the files of a job to a folder.
 func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, dir string) (w written, err error) {
 	l := &result.Ledger{Reader: x.store, Job: j.ID, Running: !j.State.Ended()}
@@ -106,13 +109,19 @@ func (x *Exporter) write(ctx context.Context, j *store.Job, formats []string, di
 		return written{}, err
 	}
 	for _, name := range format.Files(formats...) {
-		there, err := atomicfile.Exists(filepath.Join(dir, name))
+		file := filepath.Join(dir, name)
+		info, err := os.Stat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return written{}, err
 		}
-		if there {
-			w.Files = append(w.Files, filepath.Join(dir, name))
+		size := int64(folderSize)
+		if info.Mode().IsRegular() {
+			size = info.Size()
 		}
+		w.Files, w.Sizes = append(w.Files, file), append(w.Sizes, size)
 	}
 	return w, nil
 }
