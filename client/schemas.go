@@ -443,8 +443,8 @@ type Job struct {
 	Name     string           `json:"name"`
 	Outcomes map[string]int64 `json:"outcomes,omitzero"`
 	Pages    int64            `json:"pages"`
-	// What the job waits for; absent unless it is queued, and in the response that
-	// creates it.
+	// What the job waits for; absent unless it is queued, in lists, and in the
+	// response that creates it.
 	Queue  *QueuePlace `json:"queue,omitzero"`
 	Reason string      `json:"reason,omitzero"`
 	// The earlier job of the same schedule: pages that have not changed since end
