@@ -15,10 +15,8 @@ type queue struct {
 	turn store.Turn
 }
 
-// Turns implements [store.JobLists].
-func (q queue) Turns(_ context.Context, ids []job.ID) (map[job.ID]store.Turn, error) {
-	return map[job.ID]store.Turn{ids[0]: q.turn}, nil
-}
+// Turn implements [store.JobLists].
+func (q queue) Turn(context.Context, job.ID) (store.Turn, bool, error) { return q.turn, true, nil }
 
 // TestQueuePlace: a queued job says what keeps it from starting.
 func TestQueuePlace(t *testing.T) {
@@ -33,6 +31,7 @@ func TestQueuePlace(t *testing.T) {
 		{store.Turn{Place: 2, Workers: 3, Own: 1, OwnMax: 1, Running: 1}, store.QueuedPlan, "place 2: the tenant runs 1 of 1 crawls (plan)"},
 		{store.Turn{Place: 2, Workers: 3, Running: 1}, store.QueuedFleet, "place 2: waiting for a free place in the fleet"},
 		{store.Turn{Place: 1, Workers: 3}, store.QueuedStarting, "place 1: about to start"},
+		{store.Turn{Workers: 3, Running: 1}, store.QueuedFleet, "waiting for a free place in the fleet"},
 	} {
 		got, err := ReadJob(t.Context(), queue{memory.Open(memory.Config{}), tt.turn}, &store.Job{ID: 1, State: job.Queued})
 		if err != nil || got.Queue == nil || got.Queue.Reason != tt.reason || got.Queue.Text != tt.text {

@@ -28,10 +28,6 @@ func TestServiceLedger(t *testing.T) {
 		port := freePort(t)
 		ports[f.start("--listen", fmt.Sprintf("127.0.0.1:%d", port))] = port
 	}
-	for range workers {
-		start()
-	}
-	f.awaitWorkers(workers)
 	var owners []*tenant
 	for i := range tenants {
 		owners = append(owners, s.tenant(fmt.Sprint("tenant", i)))
@@ -43,6 +39,10 @@ func TestServiceLedger(t *testing.T) {
 		last = owner.create(f.crawl(0, f.lab.Seeds()...))
 		ids[last] = owner
 	}
+	for range workers { // after that all jobs start together, and share the hosts
+		start()
+	}
+	f.awaitWorkers(workers)
 	f.awaitPages(last, 1)
 
 	measured, done, next := 0.0, 0, time.Now()
