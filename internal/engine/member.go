@@ -31,7 +31,7 @@ const (
 	pollBlind = time.Second
 	// settingsEvery is how often the settings of the fleet are read while notifications
 	// arrive: they rarely change, and idle workers should cost the database little.
-	settingsEvery = 3 * pollEvery
+	settingsEvery = 6 * pollEvery
 	// optOutsEvery is how often a worker polls the list of opt-outs.
 	optOutsEvery = time.Minute
 	// superviseEvery is how often the worker responsible for a job checks its state.

@@ -13,7 +13,7 @@ const (
 	// maxClockOffset is how far the clock of a process may be from that of the database. Time
 	// limits and Retry-After can be wrong by it.
 	maxClockOffset = time.Second
-	clockEvery     = time.Minute // how often a worker compares them
+	clockEvery     = 10 * time.Minute // how often a worker compares them
 )
 
 // clock is the clock of a database.
