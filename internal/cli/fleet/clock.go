@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,15 +33,25 @@ func (e *clockError) Error() string {
 	return fmt.Sprintf("the clock of this machine is %s %s that of the database", e.offset.Abs().Round(100*time.Millisecond), side)
 }
 
+// compareClocks returns a [clockError] if the clocks differ by more than they may, whatever
+// part of it the response took.
+func compareClocks(ctx context.Context, db clock, now func() time.Time) error {
+	offset, within, err := db.ClockOffset(ctx, now)
+	if err == nil && offset.Abs() > maxClockOffset+within {
+		err = &clockError{offset}
+	}
+	return err
+}
+
 // checkClock refuses a clock that is too far from that of the database: the processes of a
 // fleet compare times that others have stored.
 func checkClock(ctx context.Context, db clock, now func() time.Time) error {
-	offset, within, err := db.ClockOffset(ctx, now)
+	err := compareClocks(ctx, db, now)
+	if _, ok := errors.AsType[*clockError](err); ok {
+		return command.Usage(err, fmt.Sprintf("synchronise the clocks of both machines (NTP); they may differ by %s", maxClockOffset))
+	}
 	if err != nil {
 		return command.Failed(err, "")
-	}
-	if offset.Abs() > maxClockOffset+within {
-		return command.Usage(&clockError{offset}, fmt.Sprintf("synchronise the clocks of both machines (NTP); they may differ by %s", maxClockOffset))
 	}
 	return nil
 }
@@ -55,9 +66,9 @@ func watchClock(ctx context.Context, db clock, now func() time.Time, stop func(e
 			return
 		case <-tick.C:
 		}
-		offset, within, err := db.ClockOffset(ctx, now)
-		if err == nil && offset.Abs() > maxClockOffset+within { // without a connection others report it
-			stop(&clockError{offset})
+		// A lost connection is reported by others.
+		if changed, ok := errors.AsType[*clockError](compareClocks(ctx, db, now)); ok {
+			stop(changed)
 			return
 		}
 	}
