@@ -10,8 +10,8 @@ import (
 
 // Numbers of [tendMemory].
 const (
-	// leastMemory is what Go's runtime may take without being told to collect. The process
-	// is up to 80 MB larger: the program itself, and the memory of SQLite.
+	// leastMemory is what Go's runtime may take without being told to collect. A crawl that
+	// keeps texts is about 100 MB larger: the program itself, and the memory of SQLite.
 	leastMemory = 112 << 20
 	memoryEvery = time.Second
 	// slack is how much more than what is in use the heap may grow to, in per
