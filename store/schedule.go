@@ -36,8 +36,8 @@ type Schedules interface {
 	// due again, in one transaction. If another process did so since, or the schedule was
 	// changed, paused or dropped, nothing is created and the job is 0.
 	//
-	// The job is [Job.Since] the last one that ended complete or partial. If it was dropped,
-	// it is since none.
+	// Its [Job.Since] is the last job of the schedule that ended complete or partial, 0 if
+	// that was dropped.
 	RunSchedule(ctx context.Context, now time.Time, s Schedule, next time.Time) (job.ID, error)
 	// FreshSchedules returns schedules without a cron expression whose last job has ended
 	// and was not compared with the previous one yet.

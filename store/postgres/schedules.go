@@ -183,8 +183,8 @@ func (s *Store) RunSchedule(ctx context.Context, now time.Time, n store.Schedule
 	return id, nil
 }
 
-// lastFinished is the last run of a schedule that ended complete or partial: the last one, or
-// the one that it was since. It is 0 if that was dropped, and is not dropped before the
+// lastFinished is the last run of a schedule that ended complete or partial: the last run, or
+// the one it names as Since. It is 0 if that was dropped, and is not dropped before the
 // transaction ends.
 func (c *change) lastFinished(ctx context.Context, last job.ID) (job.ID, error) {
 	var since, exists job.ID

@@ -222,7 +222,7 @@ func TestRunSchedule(t *testing.T) {
 	}
 }
 
-// TestScheduleSince runs a schedule whose jobs end in all ways. Each job is since the last one
+// TestScheduleSince runs a schedule whose jobs end in all ways. Each job names the last one
 // that finished, which is not dropped while the job needs it.
 func TestScheduleSince(t *testing.T) {
 	s := openTest(t, t.TempDir(), nil)

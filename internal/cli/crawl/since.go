@@ -61,8 +61,11 @@ func (c *crawlRun) openSince(ctx context.Context, cfg *crawlConfig) (closeIt fun
 				return nil, err
 			}
 		}
-		if e.Visit.Page.Links != nil {
-			err = c.knownLinks(ctx, side, e.Visit)
+		switch {
+		case !c.Settings.Links:
+			e.Visit.Page.Links = nil
+		case e.Visit.Page.Links != nil:
+			err = KnownLinks(ctx, side.Reader, side.Job, e.Visit)
 		}
 		return e.Visit, err
 	}
@@ -95,14 +98,10 @@ func (c *crawlRun) knownContent(ctx context.Context, side answer.Side, u weburl.
 	return &is, nil
 }
 
-// knownLinks reads the links of a page that an earlier crawl kept, if this one keeps them.
-func (c *crawlRun) knownLinks(ctx context.Context, side answer.Side, v *visit.Visit) (err error) {
-	if !c.Settings.Links {
-		v.Page.Links = nil
-		return nil
-	}
-	if v.Links, err = side.Reader.Links(ctx, side.Job, v.Item.URL); len(v.Links) < v.Page.Links.Count {
-		v.Page.Links, v.Links = nil, nil // the other crawl has opened the URL again
+// KnownLinks reads the links that an earlier crawl kept of a page into its visit.
+func KnownLinks(ctx context.Context, r store.Reader, id job.ID, v *visit.Visit) (err error) {
+	if v.Links, err = r.Links(ctx, id, v.Item.URL); len(v.Links) < v.Page.Links.Count {
+		v.Page.Links, v.Links = nil, nil // that crawl has opened the URL again
 	}
 	return err
 }
@@ -122,7 +121,7 @@ func KnownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool)
 			}
 			for i := range page.Entries {
 				e := &page.Entries[i]
-				if e.Outcome == visit.Skipped && !forbiddenThen(e.Reason) {
+				if e.Outcome == visit.Skipped && !wasForbidden(e.Reason) {
 					continue
 				}
 				it := e.Item
@@ -142,9 +141,9 @@ func KnownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool)
 	}
 }
 
-// forbiddenThen reports whether a URL that belongs to the crawl was skipped because its host
+// wasForbidden reports whether a URL that belongs to the crawl was skipped because its host
 // did not allow it.
-func forbiddenThen(why visit.Reason) bool {
+func wasForbidden(why visit.Reason) bool {
 	return why == visit.RobotsDisallow || why == visit.RobotsUnreachable || why == visit.CrawlDelayTooLong || why == visit.OptedOut
 }
 

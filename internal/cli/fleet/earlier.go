@@ -15,12 +15,12 @@ import (
 	"headway/weburl"
 )
 
-// earlier is the job that another one is since: its URLs are requested again, and what it kept
-// of its pages is kept of those that have not changed.
+// earlier is the previous run of a schedule ([store.Job.Since]): its URLs are requested again,
+// and what it kept of pages that have not changed is copied.
 type earlier struct {
 	reader store.Reader
 	job    job.ID
-	spec   []byte // of the job that is since it
+	spec   []byte // of the new run
 
 	mu   sync.Mutex
 	read bool
@@ -79,7 +79,7 @@ func (e *earlier) visit(ctx context.Context, u weburl.URL) (*visit.Visit, error)
 		}
 	}
 	if v.Page.Links != nil {
-		if v.Links, err = e.reader.Links(ctx, e.job, u); err != nil {
+		if err = crawl.KnownLinks(ctx, e.reader, e.job, v); err != nil {
 			return nil, fmt.Errorf("read the links of the earlier job: %w", err)
 		}
 	}

@@ -97,3 +97,26 @@ func TestEarlier(t *testing.T) {
 		})
 	}
 }
+
+// Links implements [store.Reader]: the page was opened again, and its links are gone.
+func (f *finishedJob) Links(context.Context, job.ID, weburl.URL) ([]visit.Link, error) {
+	return nil, nil
+}
+
+// TestEarlierReopened: of a page that the earlier job has opened again no links are copied.
+func TestEarlierReopened(t *testing.T) {
+	u, err := weburl.Parse("https://example.com/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := visit.Visit{Item: visit.Item{URL: u}, Outcome: visit.Fetched, Answer: visit.Answer{Validators: visit.Validators{ETag: `"1"`}}}
+	page.Page.Links = &visit.KeptLinks{Count: 2}
+	e := &earlier{reader: &finishedJob{job: store.Job{ID: 1}, page: page}, job: 1}
+	v, err := e.visit(t.Context(), u)
+	if err != nil || v == nil {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if v.Page.Links != nil || v.CheckLinks() != nil {
+		t.Errorf("links %+v, which cannot be stored: %v", v.Page.Links, v.CheckLinks())
+	}
+}
