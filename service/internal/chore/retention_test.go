@@ -1,6 +1,7 @@
 package chore
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,8 +10,9 @@ import (
 	"headway/store"
 )
 
-// TestRetention deletes jobs after the retention time of their plan: a crawled job with
-// its own tables and a small one, but no running job and none of another plan.
+// TestRetention deletes jobs after the retention time of their plan: a large job with its own
+// tables, a small one with rows in the shared ones and one without, but no running job and
+// none of another plan.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -22,12 +24,20 @@ func TestRetention(t *testing.T) {
 		fatal(t, err)
 		return id
 	}
-	crawled := create("acme", 0)
+	large, crawled := create("acme", 0), create("acme", 0)
+	fatal(t, execOn(ctx, b.dsn, "insert into headway.tally (job, shard, ending, n) values ($1, 0, 1, 10000)", large)) // as many pages as the shared tables take
+	b.record(large, 300, 0)
 	b.record(crawled, 20, 0)
 	small, other, runs := create("acme", 1), create("other", 1), create("acme", 1)
-	fatal(t, execOn(ctx, b.dsn, "update headway.job set ended_at = $2 where id = $1", crawled, old.UnixMilli()))
+	fatal(t, execOn(ctx, b.dsn, "update headway.job set ended_at = $2 where id in ($1, $3)", crawled, old.UnixMilli(), large))
 	for _, id := range []job.ID{small, other} {
 		fatal(t, b.store.SetState(ctx, old, id, job.Queued, job.Cancelled, ""))
+	}
+	tables := func() int64 {
+		return b.one("select count(to_regclass(format('headway.%s_%s', kind, $1::text))) from unnest(array['url', 'queue', 'outcome']) as kind", fmt.Sprint(large))
+	}
+	if tables() == 0 {
+		t.Fatal("the large job has no tables of its own")
 	}
 	urls := func() int64 { return b.one("select count(*) from headway.url_0 where job = $1", crawled) }
 	if n := urls(); n != 20 {
@@ -35,10 +45,10 @@ func TestRetention(t *testing.T) {
 	}
 	first, second := b.run(b.runner(Config{})), b.run(b.runner(Config{}))
 	b.until("they are forgotten", func() bool {
-		return b.one("select count(*) from headway.job where id in ($1, $2)", crawled, small) == 0
+		return b.one("select count(*) from headway.job where id in ($1, $2, $3)", large, crawled, small) == 0
 	})
-	if n := b.one("select count(*) from headway.job where id in ($1, $2)", other, runs); n != 2 || urls() != 0 {
-		t.Errorf("%d of those to keep are left, and %d URLs of one that is gone", n, urls())
+	if n := b.one("select count(*) from headway.job where id in ($1, $2)", other, runs); n != 2 || tables()+urls() != 0 {
+		t.Errorf("%d of those to keep are left, and %d tables and %d URLs of those that are gone", n, tables(), urls())
 	}
 
 	// A runner that starts later in the same hour checks again.
