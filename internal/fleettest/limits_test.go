@@ -82,7 +82,7 @@ func TestLimits(t *testing.T) {
 	}
 	f.awaitWorkers(3)
 	seeds := slices.Collect(slices.Chunk(f.lab.Seeds(), 4))
-	kills, next := 0, time.Now().Add(4*time.Second)
+	kill, kills := f.killing(2)
 	type want struct {
 		tenant, layer, message string
 		pages                  int64
@@ -97,15 +97,7 @@ func TestLimits(t *testing.T) {
 		wants[i].id = f.submitFor(seeds[i], "--tenant", wants[i].tenant, "--max-pages", "1000")
 	}
 	for _, w := range wants {
-		j := f.await(w.id, f.long(), func() {
-			if kills < 2 && time.Now().After(next) {
-				next = time.Now().Add(lease)
-				victim, _ := f.victim()
-				f.kill(victim)
-				f.start()
-				kills++
-			}
-		})
+		j := f.await(w.id, f.long(), kill)
 		if j.State != "partial" || j.Reason != "max_pages" || j.Pages != w.pages || f.recorded(w.id) != w.pages || f.used(w.tenant) != w.pages {
 			t.Errorf("%s: %s (%s) with %d pages, %d stored, %d used, want partial (max_pages) with %d", w.tenant, j.State, j.Reason, j.Pages, f.recorded(w.id), f.used(w.tenant), w.pages)
 		}
@@ -115,7 +107,7 @@ func TestLimits(t *testing.T) {
 		}
 		f.warnedOnce(w.id)
 	}
-	if kills == 0 {
+	if *kills == 0 {
 		t.Error("no worker was killed")
 	}
 	// The quota is used up: a further job is refused, with when it renews.
@@ -195,17 +187,9 @@ func TestLimitsOfUse(t *testing.T) {
 	for i := range wants {
 		wants[i].id = f.submitFor(seeds[i], wants[i].flag, wants[i].value)
 	}
-	kills, next := 0, time.Now().Add(4*time.Second)
+	kill, kills := f.killing(2)
 	for _, w := range wants {
-		j := f.await(w.id, f.long(), func() {
-			if kills < 2 && time.Now().After(next) {
-				next = time.Now().Add(lease)
-				victim, _ := f.victim()
-				f.kill(victim)
-				f.start()
-				kills++
-			}
-		})
+		j := f.await(w.id, f.long(), kill)
 		l := f.limits(w.id)
 		if j.State != "partial" || j.Reason != w.name || l.Success != w.success || len(l.Errors) != 1 {
 			t.Fatalf("%s: %s (%s), %+v", w.name, j.State, j.Reason, l)
@@ -215,10 +199,26 @@ func TestLimitsOfUse(t *testing.T) {
 		}
 		f.warnedOnce(w.id)
 	}
-	if kills == 0 {
+	if *kills == 0 {
 		t.Error("no worker was killed")
 	}
 	f.leaveAll()
+}
+
+// killing returns a function that replaces a worker by a new one when it is time: first after
+// four seconds, then once a lease, up to a number of times, which it counts.
+func (f *fleet) killing(most int) (kill func(), done *int) {
+	next, done := time.Now().Add(4*time.Second), new(int)
+	return func() {
+		if *done == most || time.Now().Before(next) {
+			return
+		}
+		next = time.Now().Add(lease)
+		victim, _ := f.victim()
+		f.kill(victim)
+		f.start()
+		*done++
+	}, done
 }
 
 // warnedOnce wants one event at 80 and at 95 % of a limit that stopped a job, and one when
