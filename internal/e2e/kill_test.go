@@ -19,7 +19,7 @@ import (
 // it is complete, nothing is lost, and only requests that were in flight were
 // repeated.
 func TestKill(t *testing.T) {
-	hosts, pages, kills, delay := 40, 60, 5, 100*time.Millisecond
+	hosts, pages, kills, delay := 20, 60, 5, 200*time.Millisecond
 	if full {
 		hosts, pages, kills, delay = 200, 200, 20, 100*time.Millisecond
 	}
