@@ -95,7 +95,7 @@ func TestServiceManyJobs(t *testing.T) {
 	took := time.Duration(ms) * time.Millisecond
 	perSecond := float64(size.jobs) / took.Seconds()
 	t.Logf("%d jobs were created and admitted in %v: %.0f a second; %d relations before, %d after", size.jobs, took, perSecond, before, count())
-	if perSecond < rate {
+	if full && perSecond < rate { // beside other tests, the machine sets the rate
 		t.Errorf("%.1f jobs were admitted a second, want at least %d", perSecond, rate)
 	}
 	if n := count(); n > most || n != before {

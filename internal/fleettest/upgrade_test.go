@@ -73,7 +73,7 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	const workers, tenant = 3, "acme"
 	old := buildBefore(t)
-	web := setup{hosts: 16, pages: 12}
+	web := setup{hosts: 16, pages: 30} // the new workers must be there before they are crawled
 	if full {
 		web = setup{hosts: 500, pages: 40}
 	}
