@@ -234,7 +234,11 @@ type given struct {
 // environment as [os.Environ] gives it, the file and the rest. The origins are in the
 // order of the table. Errors are *[Error], or about reading the file.
 func Load(flags *pflag.FlagSet, environ []string) (*Settings, []Origin, error) {
-	return loadWith(flags, environ, nil)
+	l, err := ReadLayers(flags, environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.load(nil)
 }
 
 // Asked is the requested settings of a fleet job, by key, as they were written.
@@ -259,12 +263,48 @@ func AskedBy(flags *pflag.FlagSet, set *Settings) Asked {
 // own, as far as a job may set them. Nobody watches it, so its default patience is
 // longer than that of a crawl on the command line.
 func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, error) {
-	for key := range asked {
+	own, err := ReadLayers(flags, environ)
+	if err != nil {
+		return nil, err
+	}
+	return own.Job(asked)
+}
+
+// Layers are the settings of a process in its flags, its environment and its file, read
+// once.
+type Layers struct{ byFlag, byEnv, byFile map[string]given }
+
+// ReadLayers reads the flags, the environment and the file.
+func ReadLayers(flags *pflag.FlagSet, environ []string) (l *Layers, err error) {
+	l = &Layers{byFlag: map[string]given{}}
+	flags.Visit(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*flagValue); ok {
+			l.byFlag[v.setting.Key] = given{v.given, "--" + f.Name, v.text}
+		}
+	})
+	if l.byEnv, err = fromEnviron(environ); err != nil {
+		return nil, err
+	}
+	name := ""
+	if f := flags.Lookup(fileFlag); f != nil {
+		name = f.Value.String()
+	}
+	if l.byFile, err = readFile(name); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Job loads the settings of a job, as [LoadJob].
+func (l *Layers) Job(asked Asked) (*Settings, error) {
+	byJob := map[string]given{}
+	for key, texts := range asked {
 		if s := find(key); s == nil || !s.OfJob() {
 			return nil, &Error{Key: key, Source: "job", Err: errors.New("cannot be set by a job")}
 		}
+		byJob[key] = given{texts: texts, source: "job", text: true} // a job names no files
 	}
-	settings, origins, err := loadWith(flags, environ, asked)
+	settings, origins, err := l.load(byJob)
 	if err != nil {
 		return nil, err
 	}
@@ -276,37 +316,16 @@ func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, er
 	return settings, nil
 }
 
-func loadWith(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, []Origin, error) {
-	byJob := map[string]given{}
-	for key, texts := range asked {
-		byJob[key] = given{texts: texts, source: "job", text: true} // a job names no files
-	}
-	byFlag := map[string]given{}
-	flags.Visit(func(f *pflag.Flag) {
-		if v, ok := f.Value.(*flagValue); ok {
-			byFlag[v.setting.Key] = given{v.given, "--" + f.Name, v.text}
-		}
-	})
-	byEnv, err := fromEnviron(environ)
-	if err != nil {
-		return nil, nil, err
-	}
-	name := ""
-	if f := flags.Lookup(fileFlag); f != nil {
-		name = f.Value.String()
-	}
-	byFile, err := readFile(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	l := loader{
+// load joins the layers, with those of a job as the strongest.
+func (l *Layers) load(byJob map[string]given) (*Settings, []Origin, error) {
+	join := loader{
 		settings: new(Settings),
 		layers: []struct {
 			layer Layer
 			given map[string]given
-		}{{ByJob, byJob}, {ByFlag, byFlag}, {ByEnvironment, byEnv}, {ByFile, byFile}},
+		}{{ByJob, byJob}, {ByFlag, l.byFlag}, {ByEnvironment, l.byEnv}, {ByFile, l.byFile}},
 	}
-	return l.load()
+	return join.load()
 }
 
 // fromEnviron selects our variables. An empty one counts as not set.

@@ -72,7 +72,7 @@ func (s *Store) Connect(ctx context.Context) (*pgxpool.Pool, error) {
 		delete(config.ConnConfig.RuntimeParams, way)
 	}
 	config.ConnConfig.Tracer = nil
-	config.MaxConns = max(config.MaxConns, fewestConns)
+	config.MaxConns = queueConns
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect once more: %w", err)
@@ -80,9 +80,9 @@ func (s *Store) Connect(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// fewestConns is the minimum of connections for a job queue: one listens and some hold locks
+// queueConns is the number of connections for a job queue: one listens and some hold locks
 // while others work.
-const fewestConns = 6
+const queueConns = 6
 
 // plainSessions are session settings that only our own statements need.
 var plainSessions = []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "plan_cache_mode", "idle_in_transaction_session_timeout"}

@@ -48,8 +48,9 @@ func (s *Store) CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]store.C
 // queueTurn reads the turn of a queued job. The order is that of pickQueued: in each round one
 // job of each tenant. Ahead of a job are those of earlier rounds and, in its own round, those
 // of tenants that have waited longer. Whatever the length of the queue, no more than MaxPlace
-// jobs and tenants are read.
-var queueTurn = fmt.Sprintf(`with recursive me as materialized (select tenant, turn from job where id = $1 and state = 'queued'),
+// jobs and tenants are read. The job is found by its id (offset 0): a plan made while the queue
+// was empty would look for it in the whole queue.
+var queueTurn = fmt.Sprintf(`with recursive me as materialized (select tenant, turn from (select * from job where id = $1 offset 0) as j where state = 'queued'),
 	mine as materialized (select count(*) as round from (select from me cross join lateral (select from job j where j.state = 'queued' and j.tenant = me.tenant and j.turn <= me.turn order by j.turn limit %[1]d) as j) as n),
 	t as ((select j.tenant, 1 as nth from job j where j.state = 'queued' order by j.tenant limit 1)
 		union all select (select j.tenant from job j where j.state = 'queued' and j.tenant > t.tenant order by j.tenant limit 1), nth + 1 from t where t.tenant is not null and nth < %[1]d),
@@ -58,7 +59,7 @@ var queueTurn = fmt.Sprintf(`with recursive me as materialized (select tenant, t
 	line as (select from s cross join lateral (select from job j where j.state = 'queued' and j.tenant = s.tenant order by j.turn
 		limit (select round from mine) - case when s.since > (select x.since from s x, me where x.tenant = me.tenant) then 1 else 0 end) as j limit %[1]d),
 	busy as (select j.tenant, count(*) as n from job j where `+active+` group by j.tenant)
-	select case when (select count(*) from s) < %[1]d then (select count(*) from line) else %[1]d end, (select count(*) from worker), (select count(*) from worker w, format f where w.format < f.oldest),
+	select case when (select round from mine) < %[1]d and (select count(*) from s) < %[1]d then (select count(*) from line) else %[1]d end, (select count(*) from worker), (select count(*) from worker w, format f where w.format < f.oldest),
 		coalesce((select sum(n) from busy), 0)::bigint, coalesce(b.n, 0), coalesce((p.limits ->> 'max_concurrent_crawls')::bigint, 0)
 		from me left join busy b on b.tenant = me.tenant left join tenant x on x.name = me.tenant left join plan p on p.name = x.plan`, store.MaxPlace+1)
 

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,6 +72,9 @@ type Config struct {
 	// and target_session_attrs=read-write to follow a failover; pool_max_conns limits the
 	// connections.
 	DSN string
+	// Conns is the number of connections if the DSN has no pool_max_conns; 0 means as many as
+	// processors, at least 4.
+	Conns int32
 	// Schema is the schema of the tables; empty means DefaultSchema.
 	Schema string
 
@@ -135,7 +139,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		parts: c.partitions, bound: cmp.Or(c.bound, sharedBound), endings: map[store.Ending]int16{}, ending: map[int16]store.Ending{},
 		hosts: map[string]hostRef{}, facts: map[[16]byte]bool{}, tables: map[job.ID]*jobTables{}, growth: map[job.ID]int64{}, sideTables: map[string]bool{}, numbering: newNumbering(),
 	}
-	config, err := s.poolConfig(c.DSN)
+	config, err := s.poolConfig(c)
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +156,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 // poolConfig parses the connection string and adds the settings of our sessions.
-func (s *Store) poolConfig(dsn string) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(dsn)
+func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(c.DSN)
 	if err != nil {
 		return nil, fmt.Errorf("connection string: %w", err) // pgx leaves the password out
+	}
+	if c.Conns > 0 && !strings.Contains(c.DSN, "pool_max_conns") {
+		config.MaxConns = c.Conns
 	}
 	config.ConnConfig.StatementCacheCapacity = statements
 	config.MaxConns++ // one is for heartbeats

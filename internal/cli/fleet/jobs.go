@@ -16,6 +16,7 @@ import (
 	"headway/internal/jobspec"
 	"headway/job"
 	"headway/store"
+	"headway/store/postgres"
 )
 
 // jobs is a fleet as the commands see it that take a store or a server. Both fail
@@ -62,7 +63,7 @@ func withJobs(cmd *cobra.Command, do func(ctx context.Context, s *config.Setting
 	default:
 		var fleet jobsOfStore
 		fleet.cmd = cmd
-		fleet.Store, err = openFleet(cmd.Context(), settings, store.Terms{}, nil)
+		fleet.Store, err = openFleet(cmd.Context(), settings, postgres.Config{})
 		f = &fleet
 	}
 	if err != nil {

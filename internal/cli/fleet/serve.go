@@ -17,9 +17,12 @@ import (
 	"headway/internal/metrics"
 	"headway/output/s3"
 	"headway/service"
-	"headway/store"
 	"headway/store/postgres"
 )
+
+// serverConns is the number of connections of a server to its database. Requests that change
+// something wait for the disk: several at once are written together.
+const serverConns = 16
 
 // ServeCommand builds `headway serve`.
 func ServeCommand() *cobra.Command {
@@ -73,6 +76,10 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if err != nil {
 		return command.Usage(err, command.HintOf(err))
 	}
+	own, err := config.ReadLayers(flags, environ)
+	if err != nil {
+		return command.Usage(err, command.HintOf(err))
+	}
 	if !(s.rate > 0) {
 		return command.Usage(fmt.Errorf("invalid value %g for --rate", s.rate), "give a number greater than 0; use a large number for no practical limit")
 	}
@@ -96,7 +103,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if _, err := readFleetSettings(ctx, set, origins); err != nil {
 		return err
 	}
-	st, err := openFleet(ctx, set, store.Terms{}, service.LogRequestIDs(log))
+	st, err := openFleet(ctx, set, postgres.Config{Conns: serverConns, Log: service.LogRequestIDs(log)})
 	if err != nil {
 		return err
 	}
@@ -110,7 +117,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	defer stop()
 	err = service.Run(ctx, service.Config{
 		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Observe: requests.Observe, Version: command.Version(), Log: log,
-		Settings:  func(asked config.Asked) (*config.Settings, error) { return config.LoadJob(flags, environ, asked) },
+		Settings:  own.Job,
 		Listening: func(at net.Addr) { fmt.Fprintf(people, "headway: serving the API at http://%s\n", at) },
 	})
 	switch {

@@ -11,6 +11,7 @@ import (
 	"headway/internal/config"
 	"headway/limit"
 	"headway/store"
+	"headway/store/postgres"
 )
 
 // safetyPrefix begins the settings of safety limits.
@@ -19,7 +20,7 @@ const safetyPrefix = "safety."
 // readFleetSettings returns the settings of the fleet, which must be set, and refuses values of
 // this process that differ from them.
 func readFleetSettings(ctx context.Context, set *config.Settings, origins []config.Origin) (store.SettingsVersion, error) {
-	st, err := openFleet(ctx, set, store.Terms{}, nil)
+	st, err := openFleet(ctx, set, postgres.Config{})
 	if err != nil {
 		return store.SettingsVersion{}, err
 	}

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"time"
 
@@ -23,7 +22,7 @@ func inFleet(cmd *cobra.Command, do func(ctx context.Context, s *config.Settings
 	if err != nil {
 		return command.Usage(err, command.HintOf(err))
 	}
-	st, err := openFleet(cmd.Context(), settings, store.Terms{}, nil)
+	st, err := openFleet(cmd.Context(), settings, postgres.Config{})
 	if err != nil {
 		return err
 	}
@@ -51,12 +50,13 @@ func ordered(ctx context.Context, st *postgres.Store, o store.Order, do func(con
 	return orders.Do(ctx, st, command.UserName(), o, do)
 }
 
-// openFleet opens the store of a fleet.
-func openFleet(ctx context.Context, s *config.Settings, terms store.Terms, log *slog.Logger) (*postgres.Store, error) {
+// openFleet opens the store of a fleet, whose address is in the settings.
+func openFleet(ctx context.Context, s *config.Settings, c postgres.Config) (*postgres.Store, error) {
 	if s.Fleet.Store == "" {
 		return nil, command.Usage(errors.New("--store is required"), "set --store or HEADWAY_FLEET_STORE to the fleet's PostgreSQL")
 	}
-	st, err := postgres.Open(ctx, postgres.Config{DSN: s.Fleet.Store, Schema: s.Fleet.Schema, Terms: terms, Log: log})
+	c.DSN, c.Schema = s.Fleet.Store, s.Fleet.Schema
+	st, err := postgres.Open(ctx, c)
 	if err != nil {
 		if open, ok := errors.AsType[*store.OpenError](err); ok {
 			return nil, command.Failed(err, open.Hint)

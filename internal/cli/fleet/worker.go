@@ -23,6 +23,7 @@ import (
 	"headway/limit"
 	"headway/scope"
 	"headway/store"
+	"headway/store/postgres"
 )
 
 // WorkerCommand builds `headway worker`.
@@ -93,7 +94,7 @@ func (w *fleetWorker) work(ctx context.Context) error {
 		return err
 	}
 	terms := store.TermsOf(fleet.Lease)
-	st, err := openFleet(ctx, w.Settings, terms, w.Log)
+	st, err := openFleet(ctx, w.Settings, postgres.Config{Terms: terms, Log: w.Log})
 	if err != nil {
 		return err
 	}
