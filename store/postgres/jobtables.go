@@ -37,10 +37,10 @@ type jobTables struct {
 	addErrands, endErrands, parkErrands, errands, auditErrands string
 
 	// Queries.
-	head, headLater, lookup, attempts, texts                  string
-	links, linksOf, inlinks, hasLinks                         string
-	listKeys, listHost, listQueue, listEnding, listFetched    string
-	auditWaiting, auditEnded, auditAside, auditSeen, hostWork string
+	head, headLater, lookup, attempts, texts                              string
+	links, linksOf, inlinks, hasLinks                                     string
+	listKeys, listHost, listHostQueue, listQueue, listEnding, listFetched string
+	auditWaiting, auditEnded, auditAside, auditSeen, hostWork             string
 }
 
 // forTables inserts the number of a set of tables.
@@ -71,11 +71,20 @@ const insertURL = `insert into url_{s} (id, host, seen_at, fp, job, rank, depth,
 const (
 	itemColumns  = `h.name, u.path, u.via, u.found, u.depth, u.hops, u.priority, coalesce(u.extra, '')`
 	entryColumns = itemColumns + `, coalesce(q.attempt, o.attempt, 0), coalesce(q.not_before, 0), u.seen_at, coalesce(o.ending, 0), coalesce(o.ended_at, 0), o.visit, u.id, u.slot, u.host, u.fp, u.rank`
-	fromURL      = ` from url_{s} u join host h on h.id = u.host left join queue_{s} q on q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot
-		left join outcome_{s} o on o.id = u.id and o.slot = u.slot`
-	fromQueue   = ` from queue_{s} q join url_{s} u on u.job = q.job and u.slot = q.slot and u.host = q.host and u.fp = q.fp join host h on h.id = u.host left join outcome_{s} o on o.id = u.id and o.slot = u.slot`
-	fromOutcome = ` from outcome_{s} o join url_{s} u on u.job = o.job and u.slot = o.slot and u.host = o.host and u.fp = o.fp join host h on h.id = u.host
-		left join queue_{s} q on q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot`
+
+	// The parts of an entry are looked up one by one (offset 0): for new tables without
+	// statistics the planner would read all URLs of a host for each of them.
+	joinURL     = ` cross join lateral (select u.* from url_{s} u where u.job = {a}.job and u.slot = {a}.slot and u.host = {a}.host and u.fp = {a}.fp offset 0) u join host h on h.id = u.host`
+	joinQueue   = ` left join lateral (select q.* from queue_{s} q where q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot offset 0) q on true`
+	joinOutcome = ` left join lateral (select o.* from outcome_{s} o where o.id = u.id and o.slot = u.slot offset 0) o on true`
+
+	fromURL = ` from url_{s} u join host h on h.id = u.host` + joinQueue + joinOutcome
+)
+
+// fromQueue and fromOutcome are entries that begin with another table.
+var (
+	fromQueue   = ` from queue_{s} q` + strings.ReplaceAll(joinURL, "{a}", "q") + joinOutcome
+	fromOutcome = ` from outcome_{s} o` + strings.ReplaceAll(joinURL, "{a}", "o") + joinQueue
 )
 
 // newJobTables returns the statements for a set of tables.
@@ -182,11 +191,12 @@ func newJobTables(id int32) *jobTables {
 		inlinks:   f(`select pages from inlink_{s} where job = $1 and bucket = $2`),
 		attempts:  f(`select visit from attempt_{s} where url = $1 order by n`),
 
-		listKeys:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and (u.host, u.fp) > ($2, $3::uuid) and coalesce(o.ending, 0) = any($4::smallint[]) order by u.host, u.fp limit $5`),
-		listHost:    f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp > $4::uuid and coalesce(o.ending, 0) = any($5::smallint[]) order by u.fp limit $6`),
-		listQueue:   f(`select ` + entryColumns + fromQueue + ` where (q.host, q.job, q.rank, q.id) > ($2, $1, $3, $4) order by q.host, q.job, q.rank, q.id limit $5`),
-		listEnding:  f(`select ` + entryColumns + fromOutcome + ` where o.job = $1 and o.ending = $2 and o.ending > 1 and o.id > $3 order by o.id limit $4`),
-		listFetched: f(`select ` + entryColumns + fromOutcome + ` where o.job = $1 and o.ending = $2 and o.id > $3 order by o.id limit $4`),
+		listKeys:      f(`select ` + entryColumns + fromURL + ` where u.job = $1 and (u.host, u.fp) > ($2, $3::uuid) and coalesce(o.ending, 0) = any($4::smallint[]) order by u.host, u.fp limit $5`),
+		listHost:      f(`select ` + entryColumns + fromURL + ` where u.job = $1 and u.slot = $2 and u.host = $3 and u.fp > $4::uuid and coalesce(o.ending, 0) = any($5::smallint[]) order by u.fp limit $6`),
+		listHostQueue: f(`select ` + entryColumns + fromQueue + ` where q.job = $1 and q.slot = $2 and q.host = $3 and (q.rank, q.id) > ($4, $5) order by q.rank, q.id limit $6`),
+		listQueue:     f(`select ` + entryColumns + fromQueue + ` where (q.host, q.job, q.rank, q.id) > ($2, $1, $3, $4) order by q.host, q.job, q.rank, q.id limit $5`),
+		listEnding:    f(`select ` + entryColumns + fromOutcome + ` where o.job = $1 and o.ending = $2 and o.ending > 1 and o.id > $3 order by o.id limit $4`),
+		listFetched:   f(`select ` + entryColumns + fromOutcome + ` where o.job = $1 and o.ending = $2 and o.id > $3 order by o.id limit $4`),
 
 		auditWaiting: f(`select count(*) from queue_{s} where job = $1`),
 		auditEnded:   f(`select ending, count(*) from outcome_{s} where job = $1 group by ending`),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"time"
@@ -379,7 +380,7 @@ func fingerprint(text string) (fp [16]byte, err error) {
 	return fp, err
 }
 
-// host lists one host by fingerprint.
+// host lists one host: what waits in the order of its queue, else by fingerprint.
 func (l *lister) host(ctx context.Context, endings []int16) error {
 	refs, err := l.hostRefs(ctx, map[string]bool{l.q.Host: true}, false)
 	if err != nil {
@@ -389,12 +390,27 @@ func (l *lister) host(ctx context.Context, endings []int16) error {
 	if !ok {
 		return nil // no URL of it was seen
 	}
+	if len(endings) == 1 && endings[0] == tallyWaiting {
+		return l.hostQueue(ctx, ref)
+	}
 	raw, err := fingerprint(cmp.Or(string(l.q.After), lowest))
 	if err != nil {
 		return l.badCursor()
 	}
 	place := func(r *entryRow) string { return hex.EncodeToString(r.fp[:]) }
 	return l.fetch(ctx, place, l.jt.listHost, int32(l.q.Job), int16(ref.slot), ref.id, raw, endings)
+}
+
+// hostQueue lists what waits on one host, without reading what has ended there.
+func (l *lister) hostQueue(ctx context.Context, ref hostRef) error {
+	rank, id := int32(math.MinInt32), int64(0)
+	if l.q.After != "" {
+		if _, err := fmt.Sscanf(string(l.q.After), "%d %d", &rank, &id); err != nil {
+			return l.badCursor()
+		}
+	}
+	place := func(r *entryRow) string { return fmt.Sprintf("%d %d", r.rank, r.id) }
+	return l.fetch(ctx, place, l.jt.listHostQueue, int32(l.q.Job), int16(ref.slot), ref.id, rank, id)
 }
 
 // waiting lists the queues of a set of tables with a single job.
