@@ -83,6 +83,8 @@ type Done struct {
 // Times and sizes of commits.
 const (
 	manyPages    = 64               // this many pages do not wait for the gap between commits
+	busyShare    = 3                // of a busy store's time, a worker uses one part in this many
+	busyPages    = 4 * manyPages    // this many pages do not wait for a busy store
 	retryCommit  = time.Second      // delay before a retry after a full disk or a locked file
 	fullPatience = 15 * time.Second // how long to retry while the disk is full
 )
@@ -108,6 +110,7 @@ type Committer struct {
 	began      time.Time // when the last commit began
 	storingLow bool      // low-priority visits are in the commit under way
 	storing    []string  // domains in it without requests under way
+	lastPages  int       // visits and retries in the last commit
 	stats      Stats
 }
 
@@ -241,13 +244,25 @@ func (c *Committer) Start(work context.Context, now time.Time, end bool) {
 	if c.underway || len(c.pending)+len(c.lowPriority)+len(c.paces)+len(c.extraHosts)+len(c.touched) == 0 {
 		return
 	}
-	if wait := c.began.Add(c.cfg.Gap).Sub(now); wait > 0 && c.pages+len(c.lowPriority) < manyPages && !c.flushNow && !end {
+	gap, many := c.patience()
+	low := min(len(c.lowPriority), c.cfg.MaxLowPriority(c.pages)) // the rest would not be in it
+	if wait := c.began.Add(gap).Sub(now); wait > 0 && c.pages+low < many && !c.flushNow && !end {
 		c.loop.WakeAt(now.Add(wait))
 		return
 	}
 	d := c.compose(now)
 	c.underway, c.began, c.flushNow = true, now, false
 	c.loop.Go(func() { c.store(work, d) })
+}
+
+// patience is how long to wait between commits, and how many pages do not wait. A store that
+// is slow with many pages is busy: it gets fewer commits with more pages in each, which cost it
+// less.
+func (c *Committer) patience() (gap time.Duration, many int) {
+	if slow := busyShare * c.stats.Last; c.lastPages >= manyPages/2 && slow > c.cfg.Gap {
+		return max(c.cfg.Gap, min(slow, store.MaxCommitGap)), busyPages
+	}
+	return c.cfg.Gap, manyPages
 }
 
 // store commits in the background, even after the work has ended, and reports to the loop.
@@ -261,7 +276,7 @@ func (c *Committer) store(work context.Context, d *Done) {
 		c.storingLow = false
 		c.stats.N++
 		c.stats.Time += d.Took
-		c.stats.Last = d.Took
+		c.stats.Last, c.lastPages = d.Took, len(d.Commit.Visits)+len(d.Commit.Retries)
 		c.cfg.OnStored(now, d)
 	})
 }

@@ -196,6 +196,17 @@ func TestGap(t *testing.T) {
 		"none":       func(*harness) {},
 		"flush":      func(d *harness) { d.FlushNow() },
 		"many pages": func(d *harness) { addPages(d, 70) },
+		"many that the commit has no room for": func(d *harness) {
+			d.last = 0
+			for i := range 70 {
+				d.AddLowPriority(d.page(100+i, 0))
+			}
+		},
+		"many of low priority": func(d *harness) {
+			for i := range 70 {
+				d.AddLowPriority(d.page(100+i, 0))
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -209,10 +220,41 @@ func TestGap(t *testing.T) {
 					t.Fatalf("%d commits", len(d.commits))
 				}
 				between := d.commits[1].At.Sub(d.commits[0].At)
-				if name == "none" && between != gap || name != "none" && between > 300*time.Millisecond {
+				if waits := name == "none" || d.last == 0; waits && between != gap || !waits && between > 300*time.Millisecond {
 					t.Errorf("%v between commits", between)
 				}
 			})
+		})
+	}
+}
+
+// TestBusyStore makes larger commits if the store is slow with many pages, and not if it is
+// slow with few.
+func TestBusyStore(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		took  time.Duration
+		pages int // in the first commit
+		many  int // pages that do not wait for the gap after it
+	}{
+		{"fast with many", gap / 4, 64, 64},
+		{"slow with many", gap / 2, 64, 256},
+		{"slow with few", gap / 2, 31, 64},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for pages, want := range map[int]time.Duration{tt.many - 1: gap, tt.many: 6 * gap / 10} {
+				synctest.Test(t, func(t *testing.T) {
+					d := newDesk(t)
+					d.took = tt.took
+					addPages(d, tt.pages)
+					d.run(6 * gap / 10)
+					addPages(d, pages)
+					d.run(2 * gap)
+					if between := d.commits[1].At.Sub(d.commits[0].At); between != want {
+						t.Errorf("%d pages: %v between commits, want %v", pages, between, want)
+					}
+				})
+			}
 		})
 	}
 }
