@@ -39,6 +39,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	// The suite waits for the server more than it works.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
 		return makeTemplate(c)
@@ -153,6 +158,9 @@ func TestConformance(t *testing.T) {
 // TestConformanceOfLargeJobs runs the suite with jobs that are moved to their own tables at
 // their second URL.
 func TestConformanceOfLargeJobs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the short form runs the suite once")
+	}
 	storetest.Run(t, func(t testing.TB, place string, fault store.Fault) store.Store {
 		return openBound(t, place, fault, bound{pages: 1, urls: 1, check: 1})
 	})

@@ -26,7 +26,7 @@ import (
 // slots or none: what is compared does not depend on the key.
 func testModel(t *testing.T, open Open) {
 	dir, n := t.TempDir(), 0
-	checkRandom(t, func(r *rapid.T) {
+	rapid.Check(t, func(r *rapid.T) {
 		n++
 		place := filepath.Join(dir, fmt.Sprint(n))
 		m := &model{t: t, r: r, now: start, open: open, place: place}

@@ -248,7 +248,7 @@ type queueModel struct {
 func testQueueHistory(t *testing.T, open Open) {
 	newQueueWorld(t, open, t.TempDir(), nil) // skips the test if the engine has no queue
 	dir, n := t.TempDir(), 0
-	checkRandom(t, func(r *rapid.T) {
+	rapid.Check(t, func(r *rapid.T) {
 		n++
 		stop := &stopper{}
 		w := newQueueWorld(t, open, filepath.Join(dir, fmt.Sprint(n)), stop.fault)

@@ -10,9 +10,8 @@ import (
 	"errors"
 	"flag"
 	"strconv"
+	"sync"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"headway/internal/race"
 	"headway/store"
@@ -25,6 +24,9 @@ type Open func(t testing.TB, place string, fault store.Fault) store.Store
 // Run runs the whole suite as subtests of t.
 func Run(t *testing.T, open Open) {
 	t.Helper()
+	if err := fewerCases(); err != nil {
+		t.Fatal(err)
+	}
 	for _, part := range []struct {
 		name string
 		test func(*testing.T, Open)
@@ -60,25 +62,19 @@ func Run(t *testing.T, open Open) {
 		{"Concurrent", testConcurrent},
 		{"Model", testModel},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.test(t, open) })
+		t.Run(part.name, func(t *testing.T) {
+			t.Parallel() // each opens stores of its own
+			part.test(t, open)
+		})
 	}
 }
 
-// checkRandom lets rapid draw cases: a fifth of them under the race detector, as with -short.
-func checkRandom(t *testing.T, property func(*rapid.T)) {
-	t.Helper()
-	if race.Enabled && !testing.Short() {
-		checks := flag.Lookup("rapid.checks")
-		all := checks.Value.String()
-		n, err := strconv.Atoi(all)
-		if err = errors.Join(err, checks.Value.Set(strconv.Itoa(max(n/5, 1)))); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := checks.Value.Set(all); err != nil {
-				t.Error(err)
-			}
-		}()
+// fewerCases lets rapid draw a fifth of its cases under the race detector, as with -short.
+var fewerCases = sync.OnceValue(func() error {
+	if !race.Enabled || testing.Short() {
+		return nil
 	}
-	rapid.Check(t, property)
-}
+	checks := flag.Lookup("rapid.checks").Value
+	n, err := strconv.Atoi(checks.String())
+	return errors.Join(err, checks.Set(strconv.Itoa(max(n/5, 1))))
+})

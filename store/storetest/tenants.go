@@ -390,7 +390,7 @@ func testPlanPlaces(t *testing.T, open Open) {
 // order within a tenant is kept, and at the end no job waits that could be admitted.
 func testPlanHistory(t *testing.T, open Open) {
 	dir, n := t.TempDir(), 0
-	checkRandom(t, func(r *rapid.T) {
+	rapid.Check(t, func(r *rapid.T) {
 		n++
 		stop := &stopper{}
 		w := newTenantWorld(t, open, filepath.Join(dir, fmt.Sprint(n)), stop.fault)
