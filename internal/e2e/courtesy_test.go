@@ -66,7 +66,7 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 	w := newWorld(t, lab.Config{Hosts: []lab.HostSpec{{Name: "slow.test", Temper: slow}, {Name: "limited.test", Temper: limited}}})
 	w.run(w.crawl("one", "--preset", "owned", "--delay", "50ms", "--sitemaps", "off"), 0)
 	w.complete()
-	w.clean()
+	w.honouredRefusals("one")
 	exchanges := w.exchanges("one")
 	for _, s := range w.lab.Stats().PerHost {
 		host := strings.TrimSuffix(s.Host, "/")

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	// The suite waits for the server more than it works.
-	if err := flag.Set("test.parallel", "6"); err != nil {
+	if err := flag.Set("test.parallel", "4"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
