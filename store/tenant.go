@@ -24,11 +24,11 @@ type Tenants interface {
 	// SetTenant stores a tenant and replaces one of the same name. ErrNotFound: there is
 	// no such plan.
 	SetTenant(ctx context.Context, t Tenant) error
-	// Tenants returns the tenants, by name.
-	Tenants(ctx context.Context) ([]Tenant, error)
-	// Usage returns what tenants used in a month, by name, without those that used
-	// nothing.
-	Usage(ctx context.Context, m Month) ([]Usage, error)
+	// Tenants returns those of the named tenants that exist, or all, by name.
+	Tenants(ctx context.Context, names ...string) ([]Tenant, error)
+	// Usage returns what the named tenants used in a month, or all, by name, without
+	// those that used nothing.
+	Usage(ctx context.Context, m Month, names ...string) ([]Usage, error)
 }
 
 // Plan is the limits of tenants.

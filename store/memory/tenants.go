@@ -68,23 +68,24 @@ func (s *Store) SetTenant(ctx context.Context, t store.Tenant) error {
 }
 
 // Tenants implements [store.Tenants].
-func (s *Store) Tenants(ctx context.Context) ([]store.Tenant, error) {
+func (s *Store) Tenants(ctx context.Context, names ...string) ([]store.Tenant, error) {
 	if err := s.begin(ctx, "tenants"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return sorted(s.tenants.names), nil
+	list := sorted(s.tenants.names)
+	return slices.DeleteFunc(list, func(t store.Tenant) bool { return len(names) > 0 && !slices.Contains(names, t.Name) }), nil
 }
 
 // Usage implements [store.Tenants].
-func (s *Store) Usage(ctx context.Context, m store.Month) ([]store.Usage, error) {
+func (s *Store) Usage(ctx context.Context, m store.Month, names ...string) ([]store.Usage, error) {
 	if err := s.begin(ctx, "usage"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	var list []store.Usage
 	for k, u := range s.tenants.used {
-		if k.month == m {
+		if k.month == m && (len(names) == 0 || slices.Contains(names, u.Tenant)) {
 			list = append(list, u)
 		}
 	}

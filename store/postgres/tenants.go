@@ -65,10 +65,14 @@ func (s *Store) SetTenant(ctx context.Context, t store.Tenant) error {
 }
 
 // Tenants implements [store.Tenants].
-func (s *Store) Tenants(ctx context.Context) ([]store.Tenant, error) {
+func (s *Store) Tenants(ctx context.Context, names ...string) ([]store.Tenant, error) {
 	var list []store.Tenant
 	var t store.Tenant
-	err := s.all(ctx, []any{&t.Name, &t.Plan}, func() { list = append(list, t) }, "select name, coalesce(plan, '') from tenant order by name")
+	query, args := "select name, coalesce(plan, '') from tenant", []any{}
+	if len(names) > 0 {
+		query, args = query+" where name = any($1)", append(args, names)
+	}
+	err := s.all(ctx, []any{&t.Name, &t.Plan}, func() { list = append(list, t) }, query+" order by name", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}
@@ -76,11 +80,14 @@ func (s *Store) Tenants(ctx context.Context) ([]store.Tenant, error) {
 }
 
 // Usage implements [store.Tenants].
-func (s *Store) Usage(ctx context.Context, m store.Month) ([]store.Usage, error) {
+func (s *Store) Usage(ctx context.Context, m store.Month, names ...string) ([]store.Usage, error) {
 	var list []store.Usage
 	u := store.Usage{Month: m}
-	err := s.all(ctx, []any{&u.Tenant, &u.Pages, &u.Bytes}, func() { list = append(list, u) },
-		"select tenant, sum(pages)::bigint, sum(bytes)::bigint from usage where month = $1 group by tenant order by tenant", m)
+	query, args := "select tenant, sum(pages)::bigint, sum(bytes)::bigint from usage where month = $1", []any{m}
+	if len(names) > 0 {
+		query, args = query+" and tenant = any($2)", append(args, names)
+	}
+	err := s.all(ctx, []any{&u.Tenant, &u.Pages, &u.Bytes}, func() { list = append(list, u) }, query+" group by tenant order by tenant", args...)
 	if err != nil {
 		return nil, fmt.Errorf("usage in %s: %w", m, err)
 	}

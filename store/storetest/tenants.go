@@ -85,14 +85,15 @@ func (w *tenantWorld) fetch(o *owner, id job.ID, from, to int) (pages int) {
 // used is what a tenant used this month.
 func (w *tenantWorld) used(tenant string) (pages, bytes int64) {
 	w.t.Helper()
-	list, err := w.tenants.Usage(w.ctx, store.MonthOf(w.now))
+	list, err := w.tenants.Usage(w.ctx, store.MonthOf(w.now), tenant)
 	w.check(err)
-	for _, u := range list {
-		if u.Tenant == tenant {
-			return u.Pages, u.Bytes
-		}
+	switch {
+	case len(list) == 0:
+		return 0, 0
+	case len(list) > 1 || list[0].Tenant != tenant:
+		w.t.Errorf("the usage of %s: %+v", tenant, list)
 	}
-	return 0, 0
+	return list[0].Pages, list[0].Bytes
 }
 
 func testTenants(t *testing.T, open Open) {
@@ -119,6 +120,11 @@ func testTenants(t *testing.T, open Open) {
 		tenants, err := w.tenants.Tenants(w.ctx)
 		w.check(err)
 		if diff := cmp.Diff(want, tenants); diff != "" {
+			t.Error(diff)
+		}
+		tenants, err = w.tenants.Tenants(w.ctx, "byte", "none")
+		w.check(err)
+		if diff := cmp.Diff(want[1:], tenants); diff != "" {
 			t.Error(diff)
 		}
 		for _, err := range []error{

@@ -68,24 +68,20 @@ func (a *API) getUsage(ctx context.Context, in *usageInput) (*struct{ Body Usage
 
 // usageOf is what a tenant used in a month.
 func (a *API) usageOf(ctx context.Context, tenant string, m store.Month) (store.Usage, error) {
-	list, err := a.store.Usage(ctx, m)
-	for _, u := range list {
-		if u.Tenant == tenant {
-			return u, err
-		}
+	list, err := a.store.Usage(ctx, m, tenant)
+	if err != nil || len(list) == 0 {
+		return store.Usage{Tenant: tenant, Month: m}, err
 	}
-	return store.Usage{Tenant: tenant, Month: m}, err
+	return list[0], nil
 }
 
 // planOf is the plan of a tenant; empty for none.
 func (a *API) planOf(ctx context.Context, tenant string) (string, error) {
-	tenants, err := a.store.Tenants(ctx)
-	for _, t := range tenants {
-		if t.Name == tenant {
-			return t.Plan, err
-		}
+	list, err := a.store.Tenants(ctx, tenant)
+	if err != nil || len(list) == 0 {
+		return "", err
 	}
-	return "", err
+	return list[0].Plan, nil
 }
 
 // addPlan adds the quota of the tenant's plan.

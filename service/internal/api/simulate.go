@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"headway/answer"
@@ -58,9 +57,11 @@ func (a *API) simulateLimits(ctx context.Context, in *struct{ Body LimitWish }) 
 
 // mustKnow refuses a tenant that does not exist.
 func (a *API) mustKnow(ctx context.Context, tenant string) error {
-	tenants, err := a.store.Tenants(ctx)
-	known := slices.ContainsFunc(tenants, func(t store.Tenant) bool { return t.Name == tenant })
-	if err == nil && tenant != "" && !known {
+	if tenant == "" {
+		return nil
+	}
+	known, err := a.store.Tenants(ctx, tenant)
+	if err == nil && len(known) == 0 {
 		err = newProblem(UnknownTenant, "tenant not found: "+tenant)
 	}
 	return err
