@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"sync"
 	"testing"
 
 	"headway/store"
@@ -9,11 +10,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	places := map[string]*memory.Store{} // stands for the disk of other engines
+	var places sync.Map // stands for the disk of other engines
 	storetest.Run(t, func(_ testing.TB, place string, fault store.Fault) store.Store {
-		if places[place] == nil {
-			places[place] = memory.Open(memory.Config{Fault: fault})
-		}
-		return places[place]
+		s, _ := places.LoadOrStore(place, memory.Open(memory.Config{Fault: fault}))
+		return s.(*memory.Store)
 	})
 }

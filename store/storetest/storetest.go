@@ -18,7 +18,8 @@ import (
 )
 
 // Open opens the store at a place: a directory for engines that use files, a name for
-// others. Opening the same place again, after Close, must show what was acknowledged.
+// others. Opening the same place again, after Close, must show what was acknowledged. It is
+// called at the same time for different places.
 type Open func(t testing.TB, place string, fault store.Fault) store.Store
 
 // Run runs the whole suite as subtests of t.
