@@ -257,9 +257,9 @@ func (c *Committer) Start(work context.Context, now time.Time, end bool) {
 
 // patience is how long to wait between commits, and how many pages do not wait. A store that
 // is slow with many pages is busy: it gets fewer commits with more pages in each, which cost it
-// less.
+// less. Without a gap, as in a crawl on one machine, nothing waits.
 func (c *Committer) patience() (gap time.Duration, many int) {
-	if slow := busyShare * c.stats.Last; c.lastPages >= manyPages/2 && slow > c.cfg.Gap {
+	if slow := busyShare * c.stats.Last; c.cfg.Gap > 0 && c.lastPages >= manyPages/2 && slow > c.cfg.Gap {
 		return max(c.cfg.Gap, min(slow, store.MaxCommitGap)), busyPages
 	}
 	return c.cfg.Gap, manyPages

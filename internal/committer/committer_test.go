@@ -36,7 +36,9 @@ type harness struct {
 
 const gap = time.Second
 
-func newDesk(t *testing.T) *harness {
+func newDesk(t *testing.T) *harness { return newDeskWith(t, gap) }
+
+func newDeskWith(t *testing.T, gap time.Duration) *harness {
 	d := &harness{T: t, last: 100, took: 100 * time.Millisecond}
 	log := slog.New(slog.DiscardHandler)
 	d.loop = loop.New(loop.Config{
@@ -257,6 +259,20 @@ func TestBusyStore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoGap commits again at once, however slow the store is.
+func TestNoGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDeskWith(t, 0)
+		addPages(d, 64)
+		d.run(10 * time.Millisecond)
+		d.Add(d.page(100, 0))
+		d.run(gap)
+		if between := d.commits[1].At.Sub(d.commits[0].At); between != d.took {
+			t.Errorf("%v between commits that take %v", between, d.took)
+		}
+	})
 }
 
 func addPages(d *harness, n int) {
