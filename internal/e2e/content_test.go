@@ -215,6 +215,7 @@ func TestContentSpeed(t *testing.T) {
 	large := site(pages, func(t *lab.Temper) { t.Site.MinKB, t.Site.MaxKB, t.Site.Gzip = 10, 60, true })
 	w := newWorld(t, lab.Config{Hosts: lab.Uniform(1, large)})
 	w.measurable()
+	w.shipped()
 	kinds := []struct {
 		name  string
 		flags []string

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"net"
@@ -65,6 +66,8 @@ type world struct {
 	seeds string
 	port  int
 
+	program string // path of the program; empty means this test
+
 	stalls *stall.Watch
 }
 
@@ -90,7 +93,7 @@ func (w *world) in(t *testing.T) *world {
 
 // command is headway with these arguments, in the test's folder.
 func (w *world) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(w.Context(), "headway", args...)
+	cmd := exec.CommandContext(w.Context(), cmp.Or(w.program, "headway"), args...)
 	cmd.Dir = w.dir
 	// Our environment variables would be settings of the crawl, and unknown ones an
 	// error.

@@ -173,6 +173,16 @@ func (w *world) measurable() {
 	}
 }
 
+// shipped runs the program as it is shipped: a test is larger, which counts as memory.
+func (w *world) shipped() {
+	w.Helper()
+	path := filepath.Join(w.dir, "headway")
+	if out, err := exec.CommandContext(w.Context(), "go", "build", "-ldflags", "-s -w", "-o", path, "../../cmd/headway").CombinedOutput(); err != nil {
+		w.Fatalf("build: %v\n%s", err, out)
+	}
+	w.program = path
+}
+
 // resident is the memory of a process, or 0 if it has ended.
 func resident(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
