@@ -64,9 +64,10 @@ func (w *world) exchanges(dirs ...string) map[string][]exchange {
 		v := recorded[url][0]
 		recorded[url] = recorded[url][1:]
 		x := exchange{url: url, status: r.Status, start: r.Start, answer: r.Answer, sent: v.Timing.Sent, end: v.Timing.Sent.Add(v.Timing.Total)}
-		// A request that failed, or was to be repeated when the crawl ended, may have been
-		// given up while the lab was about to respond.
-		if v.Outcome != visit.Failed && v.Outcome != visit.Deferred && (v.Answer.Status != r.Status || x.end.Before(x.answer)) {
+		// A failed request may have been given up while the lab was about to respond, and so
+		// may one that is in flight when the crawl ends: it has no status, and is deferred.
+		givenUp := v.Outcome == visit.Failed || v.Outcome == visit.Deferred && v.Answer.Status == 0
+		if !givenUp && (v.Answer.Status != r.Status || x.end.Before(x.answer)) {
 			w.Errorf("%s answered %d at %v; the crawl read %d until %v", url, r.Status, x.answer, v.Answer.Status, x.end)
 		}
 		if n, err := strconv.Atoi(v.Answer.RetryAfter); err == nil {
