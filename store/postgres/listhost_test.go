@@ -17,16 +17,17 @@ type planNode struct {
 	Type  string  `json:"Node Type"`
 	Rows  float64 `json:"Actual Rows"`
 	Loops float64 `json:"Actual Loops"`
-	// Rows that were read and discarded.
-	Removed float64 `json:"Rows Removed by Filter"`
-	Plans   []planNode
+	// Rows that were read and discarded, by a scan and by a join.
+	Removed  float64 `json:"Rows Removed by Filter"`
+	Unjoined float64 `json:"Rows Removed by Join Filter"`
+	Plans    []planNode
 }
 
-// read counts the rows that scans read.
+// read counts the rows that scans read, and those that joins compared in vain.
 func (n *planNode) read() float64 {
-	sum := 0.0
+	sum := n.Unjoined * n.Loops
 	if len(n.Plans) == 0 {
-		sum = (n.Rows + n.Removed) * n.Loops
+		sum += (n.Rows + n.Removed) * n.Loops
 	}
 	for i := range n.Plans {
 		sum += n.Plans[i].read()
@@ -91,5 +92,50 @@ func listHostReadsAPage(t *testing.T, b bound) {
 	}
 	if n != pages {
 		t.Errorf("%d URLs listed, want %d", n, pages)
+	}
+}
+
+// TestListHostWithOldPlan lists what waits on a host, and all of the host, by plans that were
+// made while the tables were empty: no URL is compared with all others.
+func TestListHostWithOldPlan(t *testing.T) {
+	const pages = 400
+	s := openTest(t, t.TempDir(), nil)
+	defer s.Close()
+	ctx, now := t.Context(), store.Stored(time.Now())
+	id, err := s.CreateJob(ctx, store.Job{Name: "many", State: job.Running, CreatedAt: now})
+	fatal(t, err)
+	jt := newJobTables(0) // the shared ones
+	conn, err := s.pool.Acquire(ctx)
+	fatal(t, err)
+	defer conn.Release()
+	lists := map[string]string{"waiting": "-1, 0, 1000", "whole": "'00000000-0000-0000-0000-000000000000', array[0::smallint, 1::smallint], 1000"}
+	for _, do := range []string{
+		"prepare waiting (integer, smallint, bigint, integer, bigint, integer) as " + jt.listHostQueue,
+		"prepare whole (integer, smallint, bigint, uuid, smallint[], integer) as " + jt.listHost,
+		"execute waiting (1, 1::smallint, 1, " + lists["waiting"] + ")",
+		"execute whole (1, 1::smallint, 1, " + lists["whole"] + ")",
+	} {
+		_, err := conn.Exec(ctx, do)
+		fatal(t, err)
+	}
+	var found []store.Found
+	for page := range pages {
+		u, err := weburl.Parse(fmt.Sprintf("http://host.example/%d", page))
+		fatal(t, err)
+		found = append(found, store.Found{Item: visit.Item{URL: u, Job: id, Found: visit.FoundSeed}})
+	}
+	_, err = s.Add(ctx, now, found)
+	fatal(t, err)
+	refs, err := s.hostRefs(ctx, map[string]bool{"http://host.example": true}, false)
+	fatal(t, err)
+	ref := refs["http://host.example"]
+	for name, rest := range lists {
+		var text []byte
+		fatal(t, conn.QueryRow(ctx, fmt.Sprintf("explain (analyze, format json) execute %s (%d, %d::smallint, %d, %s)", name, id, ref.slot, ref.id, rest)).Scan(&text))
+		var plans []struct{ Plan planNode }
+		fatal(t, json.Unmarshal(text, &plans))
+		if n := plans[0].Plan.read(); plans[0].Plan.Rows != pages || n > 5*pages {
+			t.Errorf("%s: %v rows, %v were read or compared:\n%s", name, plans[0].Plan.Rows, n, text)
+		}
 	}
 }
