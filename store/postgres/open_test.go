@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,26 @@ func TestOpenBehind(t *testing.T) {
 	}{{24, nil}, {23, store.ErrNewer}} {
 		if err := s.admit(ctx, has, tc.knows); !errors.Is(err, tc.want) {
 			t.Errorf("a program that knows %d: %v, want %v", tc.knows, err, tc.want)
+		}
+	}
+}
+
+// TestConns: the number of connections is that of the connection string, else that of the
+// configuration, else that of pgx; and one for heartbeats.
+func TestConns(t *testing.T) {
+	for _, tt := range []struct {
+		dsn   string
+		conns int32
+		want  int32
+	}{
+		{"postgres://a@b/c?pool_max_conns=8", 16, 9},
+		{"host=b user=a pool_max_conns=8", 0, 9},
+		{"postgres://a@b/pool_max_conns", 16, 17},
+		{"host=b user=a", 0, max(4, int32(runtime.NumCPU())) + 1},
+	} {
+		config, err := new(Store).poolConfig(Config{DSN: tt.dsn, Conns: tt.conns})
+		if err != nil || config.MaxConns != tt.want {
+			t.Errorf("%s, %d: %+v, %v, want %d", tt.dsn, tt.conns, config, err, tt.want)
 		}
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -161,7 +160,7 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connection string: %w", err) // pgx leaves the password out
 	}
-	if c.Conns > 0 && !strings.Contains(c.DSN, "pool_max_conns") {
+	if plain, err := pgx.ParseConfig(c.DSN); err == nil && c.Conns > 0 && plain.RuntimeParams["pool_max_conns"] == "" {
 		config.MaxConns = c.Conns
 	}
 	config.ConnConfig.StatementCacheCapacity = statements
