@@ -234,11 +234,11 @@ type given struct {
 // environment as [os.Environ] gives it, the file and the rest. The origins are in the
 // order of the table. Errors are *[Error], or about reading the file.
 func Load(flags *pflag.FlagSet, environ []string) (*Settings, []Origin, error) {
-	l, err := ReadLayers(flags, environ)
+	own, err := ReadLayers(flags, environ)
 	if err != nil {
 		return nil, nil, err
 	}
-	return l.load(nil)
+	return own.Load()
 }
 
 // Asked is the requested settings of a fleet job, by key, as they were written.
@@ -295,6 +295,9 @@ func ReadLayers(flags *pflag.FlagSet, environ []string) (l *Layers, err error) {
 	return l, nil
 }
 
+// Load loads the settings of the process, as the function [Load].
+func (l *Layers) Load() (*Settings, []Origin, error) { return l.join(nil) }
+
 // Job loads the settings of a job, as [LoadJob].
 func (l *Layers) Job(asked Asked) (*Settings, error) {
 	byJob := map[string]given{}
@@ -304,7 +307,7 @@ func (l *Layers) Job(asked Asked) (*Settings, error) {
 		}
 		byJob[key] = given{texts: texts, source: "job", text: true} // a job names no files
 	}
-	settings, origins, err := l.load(byJob)
+	settings, origins, err := l.join(byJob)
 	if err != nil {
 		return nil, err
 	}
@@ -316,16 +319,16 @@ func (l *Layers) Job(asked Asked) (*Settings, error) {
 	return settings, nil
 }
 
-// load joins the layers, with those of a job as the strongest.
-func (l *Layers) load(byJob map[string]given) (*Settings, []Origin, error) {
-	join := loader{
+// join joins the layers, with those of a job as the strongest.
+func (l *Layers) join(byJob map[string]given) (*Settings, []Origin, error) {
+	all := loader{
 		settings: new(Settings),
 		layers: []struct {
 			layer Layer
 			given map[string]given
 		}{{ByJob, byJob}, {ByFlag, l.byFlag}, {ByEnvironment, l.byEnv}, {ByFile, l.byFile}},
 	}
-	return join.load()
+	return all.load()
 }
 
 // fromEnviron selects our variables. An empty one counts as not set.

@@ -71,12 +71,12 @@ type serving struct {
 }
 
 func (s *serving) run(cmd *cobra.Command) error {
-	ctx, flags, environ := cmd.Context(), cmd.Flags(), os.Environ()
-	set, origins, err := config.Load(flags, environ)
+	ctx := cmd.Context()
+	own, err := config.ReadLayers(cmd.Flags(), os.Environ())
 	if err != nil {
 		return command.Usage(err, command.HintOf(err))
 	}
-	own, err := config.ReadLayers(flags, environ)
+	set, origins, err := own.Load()
 	if err != nil {
 		return command.Usage(err, command.HintOf(err))
 	}
