@@ -83,7 +83,7 @@ type Done struct {
 // Times and sizes of commits.
 const (
 	manyPages    = 64               // this many pages do not wait for the gap between commits
-	busyShare    = 3                // of a busy store's time, a worker uses one part in this many
+	busyShare    = 3                // to a busy store a worker commits a third of the time at most
 	busyPages    = 4 * manyPages    // this many pages do not wait for a busy store
 	retryCommit  = time.Second      // delay before a retry after a full disk or a locked file
 	fullPatience = 15 * time.Second // how long to retry while the disk is full
@@ -244,7 +244,7 @@ func (c *Committer) Start(work context.Context, now time.Time, end bool) {
 	if c.underway || len(c.pending)+len(c.lowPriority)+len(c.paces)+len(c.extraHosts)+len(c.touched) == 0 {
 		return
 	}
-	gap, many := c.patience()
+	gap, many := c.interval()
 	low := min(len(c.lowPriority), c.cfg.MaxLowPriority(c.pages)) // the rest would not be in it
 	if wait := c.began.Add(gap).Sub(now); wait > 0 && c.pages+low < many && !c.flushNow && !end {
 		c.loop.WakeAt(now.Add(wait))
@@ -255,10 +255,11 @@ func (c *Committer) Start(work context.Context, now time.Time, end bool) {
 	c.loop.Go(func() { c.store(work, d) })
 }
 
-// patience is how long to wait between commits, and how many pages do not wait. A store that
-// is slow with many pages is busy: it gets fewer commits with more pages in each, which cost it
-// less. Without a gap, as in a crawl on one machine, nothing waits.
-func (c *Committer) patience() (gap time.Duration, many int) {
+// interval is the least time from the beginning of one commit to the next, and how many pages
+// do not wait for it. A store that is slow with many pages is busy: it gets fewer commits with
+// more pages in each, which cost it less. Without a gap, as in a crawl on one machine, nothing
+// waits.
+func (c *Committer) interval() (gap time.Duration, many int) {
 	if slow := busyShare * c.stats.Last; c.cfg.Gap > 0 && c.lastPages >= manyPages/2 && slow > c.cfg.Gap {
 		return max(c.cfg.Gap, min(slow, store.MaxCommitGap)), busyPages
 	}
