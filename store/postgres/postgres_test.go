@@ -159,7 +159,7 @@ func TestConformance(t *testing.T) {
 // their second URL.
 func TestConformanceOfLargeJobs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the short form runs the suite once")
+		t.Skip("the short form runs the suite once, with small jobs; without -short it runs with both")
 	}
 	storetest.Run(t, func(t testing.TB, place string, fault store.Fault) store.Store {
 		return openBound(t, place, fault, bound{pages: 1, urls: 1, check: 1})

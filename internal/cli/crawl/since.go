@@ -122,7 +122,7 @@ func KnownURLs(ctx context.Context, r store.Reader, id job.ID, conditional bool)
 			for i := range page.Entries {
 				e := &page.Entries[i]
 				if e.Outcome == visit.Skipped && !wasForbidden(e.Reason) {
-					continue
+					continue // the rules of the crawl skip it again if a page links to it
 				}
 				it := e.Item
 				it.Validators = visit.Validators{}
