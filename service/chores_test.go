@@ -125,6 +125,7 @@ type webhook struct {
 // those that happened while no server ran, and events signed with its new secret after
 // a rotation.
 func TestWebhooks(t *testing.T) {
+	t.Parallel()
 	st, v := openStore(t), newReceiver(t)
 	s := start(t, service.Config{Store: st, Webhooks: v.door(t)})
 	k := key(t, st, "acme", store.ScopeWrite)
@@ -211,6 +212,7 @@ func TestWebhooks(t *testing.T) {
 // TestStoppedJobWebhook: the webhook of a job that a limit stopped has the error, its limit,
 // layer, value and what was observed, as the job object has them.
 func TestStoppedJobWebhook(t *testing.T) {
+	t.Parallel()
 	st, v := openStore(t), newReceiver(t)
 	s := start(t, service.Config{Store: st, Webhooks: v.door(t)})
 	k := key(t, st, "acme", store.ScopeWrite)
@@ -269,6 +271,7 @@ func TestStoppedJobWebhook(t *testing.T) {
 
 // TestSchedules creates schedules with the API, and they create jobs.
 func TestSchedules(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	type schedule struct {
@@ -326,6 +329,7 @@ func TestSchedules(t *testing.T) {
 
 // TestExports writes files of a job if there is an export location.
 func TestExports(t *testing.T) {
+	t.Parallel()
 	st := openStore(t)
 	s := start(t, service.Config{Store: st})
 	k := key(t, st, "acme", store.ScopeWrite)
@@ -358,6 +362,7 @@ func TestExports(t *testing.T) {
 
 // TestCallersWithoutTenant refuses webhooks and schedules to callers without a tenant.
 func TestCallersWithoutTenant(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t), NoKeys: true})
 	s.ask("POST", "/v1/webhooks", "", map[string]any{"url": "https://example.com/"}).read(t, http.StatusForbidden, nil)
 	s.ask("POST", "/v1/schedules", "", map[string]any{"cron": "@daily", "job": map[string]any{"seeds": []string{"example.com"}}}).read(t, http.StatusForbidden, nil)
@@ -365,6 +370,7 @@ func TestCallersWithoutTenant(t *testing.T) {
 
 // TestFailingChores: if the background jobs fail, the service ends with their error.
 func TestFailingChores(t *testing.T) {
+	t.Parallel()
 	var from net.ListenConfig
 	l, err := from.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -27,6 +27,7 @@ func (s *server) client(key string) *client.Client {
 
 // TestClient runs a job from creation to its end with the Go client.
 func TestClient(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	c, ctx := s.client(key(t, s.st, "acme", store.ScopeWrite)), t.Context()
 	asked := client.JobRequest{
@@ -73,6 +74,7 @@ func TestClient(t *testing.T) {
 // TestClientLists reads the URLs and events of a job: in pages, as a stream, and
 // across a restart of the server.
 func TestClientLists(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	id := int64(fill(t, s, "acme"))
 	k := key(t, s.st, "acme", store.ScopeWrite)

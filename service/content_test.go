@@ -22,6 +22,7 @@ import (
 // TestContent reads what a page says: its text, its Markdown and its links, each with its
 // type and for this tenant only. What was not kept is a problem of its own.
 func TestContent(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	const page, bare = "https://news.example/article", "https://news.example/bare"
 	id := keptContent(t, s.st, "acme", page, bare)
@@ -118,6 +119,7 @@ func keptContent(t *testing.T, st *postgres.Store, tenant, page, bare string) jo
 // TestScrapeWaits asks for a page that no worker fetches: the response names its job, also
 // for a URL whose letters have several bytes.
 func TestScrapeWaits(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	c := s.client(key(t, s.st, "acme", store.ScopeWrite))
 	for i, u := range []string{"https://example.com/", "https://example.com/a" + strings.Repeat("é", 100)} {

@@ -144,6 +144,7 @@ func newValidator(t testing.TB) validator.Validator {
 
 // TestDocument checks the document against the OpenAPI standard.
 func TestDocument(t *testing.T) {
+	t.Parallel()
 	if ok, errs := newValidator(t).ValidateDocument(); !ok {
 		for _, e := range errs {
 			t.Errorf("%s: %s", e.Message, e.Reason)

@@ -39,6 +39,7 @@ type exportView struct {
 // TestExportDownloads lists the exports of a job and downloads their files, whole, in parts
 // and compressed. A tenant gets its own files only.
 func TestExportDownloads(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := start(t, service.Config{Store: openStore(t), Exports: service.Exports{To: dir}})
 	id := fill(t, s, "acme")
@@ -122,6 +123,7 @@ func TestExportDownloads(t *testing.T) {
 
 // TestReport gets the report of a job, which runs.
 func TestReport(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t), Version: "v1.2.3"})
 	path := fmt.Sprintf("/v1/jobs/%d/report", fill(t, s, "acme"))
 	a := s.ask("GET", path, key(t, s.st, "acme", store.ScopeRead), nil)

@@ -181,6 +181,7 @@ func (m *maker) request(o *operation, base string) (*http.Request, error) {
 // TestGeneratedRequests sends valid and invalid requests generated from the document's
 // schemas: none causes a server error, and every response matches the document.
 func TestGeneratedRequests(t *testing.T) {
+	t.Parallel()
 	n := someRequests
 	if os.Getenv("HEADWAY_FULL") != "" {
 		n = allRequests

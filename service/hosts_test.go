@@ -25,6 +25,7 @@ import (
 
 // TestOptOuts adds and removes opt-outs. The control log says who did.
 func TestOptOuts(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "", store.ScopeOperator)
 	type entry struct{ Host, At, By string }
@@ -75,6 +76,7 @@ func TestOptOuts(t *testing.T) {
 // TestRepeatedOrders: a repeated or concurrent request about opt-outs or owned hosts
 // changes nothing, gets the same response and adds nothing to the log.
 func TestRepeatedOrders(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	operator, k := key(t, s.st, "", store.ScopeOperator), key(t, s.st, "acme", store.ScopeWrite)
 	lines := 0
@@ -123,6 +125,7 @@ func TestRepeatedOrders(t *testing.T) {
 
 // TestOwnedHostsOfOthers: only an operator may name another tenant.
 func TestOwnedHostsOfOthers(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	operator, k, other := key(t, s.st, "", store.ScopeOperator), key(t, s.st, "acme", store.ScopeWrite), key(t, s.st, "other", store.ScopeWrite)
 	s.ask("POST", "/v1/owned-hosts", k, map[string]any{"host": "mine.example"}).read(t, http.StatusOK, nil)
@@ -163,6 +166,7 @@ type ownedHost struct {
 // TestOwnedHosts: a tenant claims a host, is told where to publish the token, and owns
 // the host once the token was found there. Nothing else proves it.
 func TestOwnedHosts(t *testing.T) {
+	t.Parallel()
 	names := guardtest.Serve(t)
 	trap := guardtest.SetTrap(t, "127.0.0.77")
 	token := new(atomic.Value)

@@ -17,6 +17,7 @@ import (
 // TestOnce creates each kind of object twice with the same idempotency key: only one
 // is created, and the response is the same, including its secret unless that changed.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t), Exports: service.Exports{To: t.TempDir()}})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	crawl := map[string]any{"seeds": []string{"https://example.com/"}}
@@ -88,6 +89,7 @@ func TestOnce(t *testing.T) {
 // TestOrders logs every order. A tenant reads the orders about its own objects, an
 // operator reads all.
 func TestOrders(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k, other, operator := key(t, s.st, "acme", store.ScopeWrite), key(t, s.st, "other", store.ScopeWrite), key(t, s.st, "ops", store.ScopeOperator)
 	crawl := map[string]any{"seeds": []string{"https://example.com/"}, "limits": map[string]any{"max_pages": 10}}
@@ -167,6 +169,7 @@ func TestOrders(t *testing.T) {
 
 // TestChangeSchedule changes the times and the request of a schedule.
 func TestChangeSchedule(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	crawl := func(seed string) map[string]any { return map[string]any{"seeds": []string{seed}} }

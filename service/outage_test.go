@@ -17,6 +17,7 @@ import (
 // requests get further. Every operation of the document responds that it should be
 // retried, and works once PostgreSQL is back; a stream continues where it was.
 func TestOutage(t *testing.T) {
+	t.Parallel()
 	db, err := pgtest.Start(t.Context(), pgtest.Config{})
 	if err != nil {
 		t.Fatal(err)

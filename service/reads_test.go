@@ -63,6 +63,7 @@ func crawled(t *testing.T, s *server, tenant, host string) job.ID {
 
 // TestJobListCounts: a list shows the same counts for each job as the job itself.
 func TestJobListCounts(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeRead)
 	type row struct {
@@ -91,6 +92,7 @@ func TestJobListCounts(t *testing.T) {
 // TestReads reads slow, evidence, one host and receipts. A tenant sees only what its
 // own jobs know of a host.
 func TestReads(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	const host = "https://shop.example"
 	path := fmt.Sprintf("/v1/jobs/%d", crawled(t, s, "acme", host))
@@ -194,6 +196,7 @@ func TestReads(t *testing.T) {
 // TestReceiptOfManyJobs: a receipt of a host counts the newest thousand jobs, and says
 // if there are older ones.
 func TestReceiptOfManyJobs(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "", store.ScopeOperator)
 	const host, note = "https://shop.example", "Only the newest 1000 jobs are included; requests of older jobs are not counted."

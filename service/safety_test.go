@@ -20,6 +20,7 @@ type safety struct {
 // TestSafety changes the safety limits of a fleet: only operators may, each change is a
 // version and an entry in the control log, and simulated limits follow.
 func TestSafety(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	operator := key(t, s.st, "", store.ScopeOperator)
 	write := key(t, s.st, "acme", store.ScopeWrite)

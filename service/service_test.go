@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,22 +33,23 @@ var cluster *pgtest.Cluster
 func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
-		return nil
+		return c.MakeTemplate(context.Background(), fillTemplate)
 	}))
 }
 
-// schemas numbers the schemas of tests.
-var schemas atomic.Int64
+// fillTemplate makes the store that is copied for each test.
+func fillTemplate(dsn string) error {
+	st, err := postgres.Open(context.Background(), postgres.Config{DSN: dsn})
+	if err != nil {
+		return err
+	}
+	return st.Close()
+}
 
 // openStore opens an empty store for the test.
 func openStore(t testing.TB) *postgres.Store {
 	t.Helper()
-	return openSchema(t, fmt.Sprintf("s%d", schemas.Add(1)))
-}
-
-func openSchema(t testing.TB, schema string) *postgres.Store {
-	t.Helper()
-	st, err := postgres.Open(t.Context(), postgres.Config{DSN: cluster.DSN("postgres"), Schema: schema})
+	st, err := postgres.Open(t.Context(), postgres.Config{DSN: cluster.Database(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,6 +228,7 @@ type jobView struct {
 
 // TestJobs runs a job from creation to its end.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	var j jobView
@@ -284,6 +285,7 @@ func TestJobs(t *testing.T) {
 
 // TestInvalidScope refuses a job with an invalid scope.
 func TestInvalidScope(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	for name, scope := range map[string]map[string]any{
@@ -307,6 +309,7 @@ func TestInvalidScope(t *testing.T) {
 
 // TestSimulatedLimits returns the limits that a job would get, with the layer of each.
 func TestSimulatedLimits(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	storetest.SetSafety(t, s.st, limit.Limits{})
 	for _, p := range []store.Plan{{Name: "small", Limits: limit.Limits{Pages: 100}, MonthPages: 60}, {Name: "large", Limits: limit.Limits{Pages: 1000, Time: time.Hour, Hosts: 20}}} {
@@ -362,6 +365,7 @@ func TestSimulatedLimits(t *testing.T) {
 
 // TestIdempotency creates one job per key, and returns the same response each time.
 func TestIdempotency(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	body := map[string]any{"seeds": []string{"https://example.com/"}}
@@ -380,6 +384,7 @@ func TestIdempotency(t *testing.T) {
 // TestBounds refuses requests that are too large, too frequent, of an unknown path,
 // method or content type.
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t), Rate: 2})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	s.ask("POST", "/v1/jobs", k, append([]byte(`{"seeds":["`), append(bytes.Repeat([]byte("a"), store.MaxSpec), `"]}`...)...)).read(t, http.StatusRequestEntityTooLarge, nil)
@@ -406,6 +411,7 @@ func TestBounds(t *testing.T) {
 
 // TestNoKeys answers anonymous requests on loopback only, and none sent by a web page.
 func TestNoKeys(t *testing.T) {
+	t.Parallel()
 	st := openStore(t)
 	if err := service.Run(t.Context(), service.Config{Store: st, Listen: "0.0.0.0:0", NoKeys: true}); err == nil {
 		t.Error("listened to everybody without keys")
@@ -432,6 +438,7 @@ func TestNoKeys(t *testing.T) {
 
 // TestAnswers reads why a URL waits, what limits a job, the usage and the control log.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	id := fill(t, s, "acme")
 	k := key(t, s.st, "acme", store.ScopeOperator)
@@ -481,6 +488,7 @@ func TestAnswers(t *testing.T) {
 
 // TestRequestIDs wants an id in each response: that of the request or a new one.
 func TestRequestIDs(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	for path, status := range map[string]int{"/livez": http.StatusOK, "/v1/jobs": http.StatusUnauthorized, "/nothing": http.StatusUnauthorized} {
 		a, b := s.ask("GET", path, "", nil), s.ask("GET", path, "", nil, "X-Request-Id", "trace-7")

@@ -76,6 +76,7 @@ func (f *follower) once(ctx context.Context, t testing.TB, most int) {
 // TestStreamThroughRestarts follows jobs while servers restart at the same address:
 // every event arrives, once and in order.
 func TestStreamThroughRestarts(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a follower waits seconds after each of four restarts")
 	}
@@ -121,6 +122,7 @@ func TestStreamThroughRestarts(t *testing.T) {
 // TestStreamOfJob follows one job, with a client that has seen no event yet: events
 // between two of its streams are in the second.
 func TestStreamOfJob(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	now := time.Now()
 	var ids []job.ID
@@ -162,6 +164,7 @@ func TestStreamOfJob(t *testing.T) {
 // TestHeadOfStream answers a HEAD request for a stream at once, and keeps its
 // connection usable.
 func TestHeadOfStream(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeRead)
 	for range 3 {

@@ -96,6 +96,7 @@ func (d *document) example(s *schema) any {
 // TestKeysOfEveryRoute sends a request to every route without a key, with expired and
 // revoked keys, and with one of too narrow a scope.
 func TestKeysOfEveryRoute(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	d := readDocument(t)
 	fill(t, s, "acme")
@@ -191,6 +192,7 @@ func (a answered) problem(t testing.TB) {
 // TestTenantsApart requests every route, with the widest key of one tenant, for every
 // object of another: it is not found. Lists contain nothing of the other tenant.
 func TestTenantsApart(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t), Exports: service.Exports{To: t.TempDir()}})
 	d := readDocument(t)
 	ids := things(t, s, "acme")

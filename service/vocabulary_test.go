@@ -125,6 +125,7 @@ func durationFault(field string, s *schema) string {
 // TestVocabulary walks the published document: identities are id, times of creation
 // created_at, durations numbers of seconds.
 func TestVocabulary(t *testing.T) {
+	t.Parallel()
 	d := readDocument(t)
 	for _, f := range d.faults() {
 		t.Error(f)
@@ -184,6 +185,7 @@ var unread = map[string]string{
 // TestSentIsRead compares each request with the response to it: a field has the same name
 // and the same shape in both.
 func TestSentIsRead(t *testing.T) {
+	t.Parallel()
 	d := readDocument(t)
 	used := map[string]bool{}
 	for _, o := range d.operations() {
@@ -218,6 +220,7 @@ func TestSentIsRead(t *testing.T) {
 // TestRoundTrip sends a job with all settings and reads it back: what was sent is in the
 // same fields, and can be sent again.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	sent := map[string]any{
@@ -250,6 +253,7 @@ func TestRoundTrip(t *testing.T) {
 // TestStoppedJob: the limit that stopped a job, its layer, value and what was observed are in
 // the job object, in lists and in the events of the job; a queued job has its place.
 func TestStoppedJob(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	type stop struct {
@@ -315,6 +319,7 @@ func TestStoppedJob(t *testing.T) {
 // TestUnknownTenant refuses jobs and schedules with a key whose tenant does not exist: nothing
 // would limit or count them.
 func TestUnknownTenant(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "", store.ScopeWrite, func(k *store.APIKey) { k.Tenant = "nosuch" })
 	crawl := map[string]any{"seeds": []string{"https://example.com/"}}
@@ -330,6 +335,7 @@ func TestUnknownTenant(t *testing.T) {
 // TestQuotaExhausted refuses a job of a tenant that has used up its quota, and says when it
 // renews.
 func TestQuotaExhausted(t *testing.T) {
+	t.Parallel()
 	s := start(t, service.Config{Store: openStore(t)})
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	crawl := map[string]any{"seeds": []string{"https://example.com/"}}
@@ -366,6 +372,7 @@ func (d *document) shape(s *schema) string {
 // TestProblemTypes compares the codes of the document with the reference page: every error
 // response has problem types of the table, with the status of the table.
 func TestProblemTypes(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docs/reference/problems.md")
 	if err != nil {
 		t.Fatal(err)
@@ -418,6 +425,7 @@ func TestProblemTypes(t *testing.T) {
 
 // TestVocabularyFinds checks that the rules find what they forbid.
 func TestVocabularyFinds(t *testing.T) {
+	t.Parallel()
 	field := func(kind, format string) *schema { return &schema{Type: kind, Format: format} }
 	d := new(document)
 	d.Components.Schemas = map[string]*schema{

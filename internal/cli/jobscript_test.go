@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,16 +24,12 @@ import (
 // TestJobScripts runs the transcripts of commands that know both ways to a fleet over
 // each of them, and one of what can be wrong with a server.
 func TestJobScripts(t *testing.T) {
-	db, err := pgtest.Start(t.Context(), pgtest.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := startDB(t)
 	byStore := func(env *testscript.Env) error {
-		env.Setenv("HEADWAY_FLEET_STORE", db.DSN("postgres"))
-		env.Setenv("HEADWAY_FLEET_SCHEMA", schemaOf(env))
+		env.Setenv("HEADWAY_FLEET_STORE", env.Getenv("STORE"))
 		return nil
 	}
-	byServer := func(env *testscript.Env) error { return serveFleet(env, db.DSN("postgres")) }
+	byServer := serveFleet
 	byOperator := func(env *testscript.Env) error {
 		err := byServer(env)
 		env.Setenv("HEADWAY_KEY", env.Getenv("OPERATOR"))
@@ -56,28 +51,50 @@ func TestJobScripts(t *testing.T) {
 					Dir: "testdata/" + way.dir, RequireExplicitExec: true,
 					Setup: func(env *testscript.Env) error {
 						endAtOnce(env)
-						env.Setenv("SCHEMA", schemaOf(env))
+						env.Setenv("STORE", db.Database(env.T().(testing.TB)))
 						return way.setup(env)
 					},
 					Cmds: map[string]func(*testscript.TestScript, bool, []string){
 						"exits": exits,
 						"logged": func(ts *testscript.TestScript, _ bool, args []string) {
-							ts.Check(logged(t.Context(), db.DSN("postgres"), ts.Getenv("SCHEMA"), args))
+							ts.Check(logged(t.Context(), ts.Getenv("STORE"), args))
 						},
 					},
 				})
 			})
 		}
 	})
-	if err := db.Close(); err != nil {
-		t.Error(err)
+}
+
+// startDB starts a server with an empty store to copy.
+func startDB(t *testing.T) *pgtest.Cluster {
+	t.Helper()
+	db, err := pgtest.Start(t.Context(), pgtest.Config{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	err = db.MakeTemplate(t.Context(), func(dsn string) error {
+		st, err := postgres.Open(t.Context(), postgres.Config{DSN: dsn})
+		if err != nil {
+			return err
+		}
+		return st.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 // logged compares the log of orders with what a transcript says is in it, and wants to
 // know of each who gave it.
-func logged(ctx context.Context, dsn, schema string, want []string) error {
-	st, err := postgres.Open(ctx, postgres.Config{DSN: dsn, Schema: schema})
+func logged(ctx context.Context, dsn string, want []string) error {
+	st, err := postgres.Open(ctx, postgres.Config{DSN: dsn})
 	if err != nil {
 		return err
 	}
@@ -100,15 +117,10 @@ func logged(ctx context.Context, dsn, schema string, want []string) error {
 	return nil
 }
 
-// schemaOf names a schema for a transcript.
-func schemaOf(env *testscript.Env) string {
-	return "j" + strings.ToLower(strings.NewReplacer("-", "", "/", "").Replace(env.WorkDir[strings.LastIndexByte(env.WorkDir, '-')+1:]+env.T().(testing.TB).Name()))
-}
-
 // serveFleet starts a server for a transcript, and makes its keys.
-func serveFleet(env *testscript.Env, dsn string) error {
+func serveFleet(env *testscript.Env) error {
 	ctx, cancel := context.WithCancel(context.Background())
-	st, err := postgres.Open(ctx, postgres.Config{DSN: dsn, Schema: schemaOf(env)})
+	st, err := postgres.Open(ctx, postgres.Config{DSN: env.Getenv("STORE")})
 	if err != nil {
 		cancel()
 		return err

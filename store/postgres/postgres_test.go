@@ -46,27 +46,21 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
-		return makeTemplate(c)
+		return c.MakeTemplate(context.Background(), fillTemplate)
 	}))
 }
 
-// template is a database with an empty store. Copying it is faster than creating the tables
-// for each of the hundreds of stores the suite opens.
-const template = "empty"
-
-func makeTemplate(c *pgtest.Cluster) error {
+// fillTemplate makes the store that is copied for each test.
+func fillTemplate(dsn string) error {
 	ctx := context.Background()
-	if err := execOn(ctx, c.DSN("postgres"), "create database "+template); err != nil {
-		return err
-	}
-	s, err := Open(ctx, Config{DSN: c.DSN(template), partitions: 2})
+	s, err := Open(ctx, Config{DSN: dsn, partitions: 2})
 	if err != nil {
 		return err
 	}
 	if err := s.Close(); err != nil {
 		return err
 	}
-	return execOn(ctx, c.DSN(template), "delete from "+DefaultSchema+".identity") // every store has its own key
+	return execOn(ctx, dsn, "delete from "+DefaultSchema+".identity") // every store has its own key
 }
 
 func execOn(ctx context.Context, dsn, sql string) error {
@@ -109,17 +103,8 @@ var anySize = bound{check: 1}
 func openBound(t testing.TB, place string, fault store.Fault, b bound) *Store {
 	t.Helper()
 	name := nameOf(place)
-	err := execOn(t.Context(), cluster.DSN("postgres"), "create database "+name+" template "+template)
-	switch {
-	case code(err) == "42P04": // it exists already
-	case err != nil:
+	if err := cluster.Copy(t, name); err != nil && code(err) != "42P04" { // it may exist already
 		t.Fatal(err)
-	default:
-		t.Cleanup(func() {
-			if err := execOn(context.Background(), cluster.DSN("postgres"), "drop database "+name+" with (force)"); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 	s, err := Open(t.Context(), Config{DSN: cluster.DSN(name), Fault: fault, partitions: 2, bound: b})
 	if err != nil {

@@ -2,13 +2,11 @@ package chore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,9 +22,6 @@ import (
 
 // cluster is the server of this test binary.
 var cluster *pgtest.Cluster
-
-// template is a database with an empty store.
-const template = "empty"
 
 // Environment variables of the processes that tests start and kill.
 const (
@@ -45,16 +40,17 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
-		ctx := context.Background()
-		if err := execOn(ctx, c.DSN("postgres"), "create database "+template); err != nil {
-			return err
-		}
-		s, err := postgres.Open(ctx, postgres.Config{DSN: c.DSN(template)})
-		if err != nil {
-			return err
-		}
-		return s.Close()
+		return c.MakeTemplate(context.Background(), fillTemplate)
 	}))
+}
+
+// fillTemplate makes the store that is copied for each test.
+func fillTemplate(dsn string) error {
+	s, err := postgres.Open(context.Background(), postgres.Config{DSN: dsn})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 func execOn(ctx context.Context, dsn, sql string, args ...any) error {
@@ -75,9 +71,7 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	name := "t" + strings.ToLower(rand.Text())
-	fatal(t, execOn(t.Context(), cluster.DSN("postgres"), "create database "+name+" template "+template))
-	return openBench(t, cluster.DSN(name))
+	return openBench(t, cluster.Database(t))
 }
 
 // openBench opens an existing store.
