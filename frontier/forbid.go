@@ -39,8 +39,7 @@ func (q *queue) forbidden(e *entry, f *Frontier) bool {
 // is committed.
 func (q *queue) forbid(e *entry, v *visit.Visit, f *Frontier) {
 	fl := &flight{host: q.host, queue: q, entry: e, job: q.job, kind: Page, settled: true, forbidden: true}
-	held := q.own()
-	held.busy = append(held.busy, fl)
+	q.start(fl)
 	q.host.settled++
 	q.host.domain.under++
 	f.forbidding++

@@ -580,8 +580,7 @@ func (f *Frontier) takePage(q *queue, fl *flight) {
 	q.host.rotate(q)
 	e := q.take(f)
 	fl.queue, fl.entry, fl.job = q, e, q.job
-	held := q.own()
-	held.busy = append(held.busy, fl)
+	q.start(fl)
 	f.watch(fl)
 	if q.job.Limited {
 		q.job.tokens--

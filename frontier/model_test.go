@@ -799,6 +799,9 @@ func (m *model) check() {
 			jobs[q.job.ID][q.booked]++
 			bound += 2
 			items += len(q.head) + len(q.later)
+			if q.sent != nil && len(q.sent) != len(q.busy) {
+				m.bad("%s: %d URLs are sent, %d are busy", h.name, len(q.sent), len(q.busy))
+			}
 			if q.known != nil && len(q.known) != len(q.head)+len(q.later) {
 				m.bad("%s: %d URLs known, %d and %d kept", h.name, len(q.known), len(q.head), len(q.later))
 			}

@@ -70,6 +70,7 @@ type held struct {
 	later []*entry                // those with a NotBefore in the future, the soonest last
 	known map[weburl.URL]struct{} // URLs of head and later; nil while they are few
 	busy  []*flight               // handed out and not yet committed
+	sent  map[weburl.URL]struct{} // URLs of busy; nil while they are few
 	ended map[weburl.URL]struct{} // committed since a refill or a sift was requested, whose result may still contain them
 	given *Park                   // how URLs end on a host that cannot be contacted at all
 	aside int                     // URLs in Frontier.aside
@@ -189,7 +190,11 @@ func (q *queue) has(u weburl.URL) bool {
 	if _, ended := q.ended[u]; ended {
 		return true
 	}
-	if slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.url == u }) {
+	if q.sent != nil {
+		if _, sent := q.sent[u]; sent {
+			return true
+		}
+	} else if slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.url == u }) {
 		return true
 	}
 	if q.known != nil {
@@ -200,10 +205,28 @@ func (q *queue) has(u weburl.URL) bool {
 	return slices.ContainsFunc(q.head, same) || slices.ContainsFunc(q.later, same)
 }
 
+// start adds a request that is handed out.
+func (q *queue) start(fl *flight) {
+	h := q.own()
+	h.busy = append(h.busy, fl)
+	switch {
+	case h.sent != nil:
+		h.sent[fl.entry.url] = struct{}{}
+	case len(h.busy) > fewURLs:
+		h.sent = make(map[weburl.URL]struct{}, 2*fewURLs)
+		for _, fl := range h.busy {
+			h.sent[fl.entry.url] = struct{}{}
+		}
+	}
+}
+
 // finish removes a request that was committed or cancelled.
 func (q *queue) finish(fl *flight) {
 	i := slices.Index(q.busy, fl)
 	q.busy = slices.Delete(q.busy, i, i+1)
+	if delete(q.sent, fl.entry.url); len(q.busy) < fewURLs/2 {
+		q.sent = nil
+	}
 }
 
 // waits reports whether URLs of it wait, here or in the store.

@@ -516,6 +516,34 @@ func TestRefill(t *testing.T) {
 	})
 }
 
+// TestUncommittedPages reports pages again that were answered and are not committed yet,
+// more of them than are searched one by one: none is handed out twice.
+func TestUncommittedPages(t *testing.T) {
+	r := newRig(t, Config{})
+	const n = 3 * fewURLs
+	items := r.put(1, pages("a.test", n)...)
+	r.f.Added(r.now, items)
+	var reqs []Request
+	for range n {
+		req := r.one()
+		r.sent(req)
+		r.settle(req, status(http.StatusOK))
+		reqs = append(reqs, req)
+		r.pass(time.Second)
+	}
+	r.f.Added(r.now, items)
+	r.none()
+	q := r.f.hosts.find(reqs[0].Host).queue(1)
+	for i, req := range reqs {
+		u := req.Item.URL
+		before := q.has(u)
+		r.commit(req)
+		if after := q.has(u); !before || after {
+			t.Fatalf("page %d: known %t before its commit and %t after it", i, before, after)
+		}
+	}
+}
+
 func TestBounds(t *testing.T) {
 	r := newRig(t, Config{Head: 4, MaxItems: 10, HotHosts: 5})
 	for i := range 40 {
