@@ -3,6 +3,7 @@ package content
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 
 	"headway/internal/htmltoken"
 )
@@ -175,24 +176,32 @@ func (s *scanner) text(at htmltoken.Span, kind runKind) {
 var comma = []byte{','}
 
 // measure counts the characters of text, without white space. It returns the classes that
-// some of its bytes have, and those that all have; byteWord is only one of these if there
-// are no two spaces in a row. Character references count as they are written, which is near
+// some of its bytes have, and those that all have, without byteFirst; byteWord is only one
+// of these if there are no two spaces in a row. Character references count as they are written, which is near
 // enough.
 func measure(b []byte) (chars int32, some, all byte) {
 	all = ^byte(0)
 	last := uint64(0)
 	for len(b) >= 8 { // eight bytes at once: most texts are long
+		v := binary.LittleEndian.Uint64(b)
+		space, letter := spaces(v), letters(v)
+		if space&(space<<8|last>>56) != 0 {
+			all = 0
+		}
+		last = space
+		if space|letter == topBits {
+			chars += int32(bits.OnesCount64(letter))
+			some |= plainText
+			all &= plainText
+			b = b[8:]
+			continue
+		}
 		c := (*[8]byte)(b)
 		t0, t1, t2, t3 := textByte[c[0]], textByte[c[1]], textByte[c[2]], textByte[c[3]]
 		t4, t5, t6, t7 := textByte[c[4]], textByte[c[5]], textByte[c[6]], textByte[c[7]]
 		some |= t0 | t1 | t2 | t3 | t4 | t5 | t6 | t7
 		all &= t0 & t1 & t2 & t3 & t4 & t5 & t6 & t7
 		chars += int32(t0&byteFirst + t1&byteFirst + t2&byteFirst + t3&byteFirst + t4&byteFirst + t5&byteFirst + t6&byteFirst + t7&byteFirst)
-		space := spaces(binary.LittleEndian.Uint64(b))
-		if space&(space<<8|last>>56) != 0 {
-			all = 0
-		}
-		last = space
 		b = b[8:]
 	}
 	after := last>>63 != 0
@@ -205,14 +214,7 @@ func measure(b []byte) (chars int32, some, all byte) {
 		}
 		after = c == ' '
 	}
-	return chars, some, all
-}
-
-// spaces returns the top bit of each byte of v that is a space.
-func spaces(v uint64) uint64 {
-	const high = 0x8080808080808080
-	v ^= 0x2020202020202020
-	return ^((v&^high + ^uint64(high)) | v) & high
+	return chars, some &^ byteFirst, all &^ byteFirst
 }
 
 // add records a run, if there is room.

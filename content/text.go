@@ -154,6 +154,24 @@ var textByte = func() (t [256]byte) {
 	return t
 }()
 
+// plainText are the classes that letters and spaces have in common.
+const plainText = byteWord | byteInner | bytePlain
+
+// topBits has the top bit of eight bytes.
+const topBits = 0x8080808080808080
+
+// spaces returns the top bit of each byte of v that is a space.
+func spaces(v uint64) uint64 {
+	v ^= 0x2020202020202020
+	return ^((v&^topBits + ^uint64(topBits)) | v) & topBits
+}
+
+// letters returns the top bit of each byte of v that is an English letter.
+func letters(v uint64) uint64 {
+	small := (v | 0x2020202020202020) &^ topBits
+	return (small + (0x80-'a')*0x0101010101010101) &^ (small + (0x80-'z'-1)*0x0101010101010101) &^ v & topBits
+}
+
 // nbsp is a no-break space.
 const nbsp = "\u00a0"
 
@@ -166,10 +184,11 @@ func plainLen(b []byte, class byte) int {
 	i := 0
 	for last := uint64(0); i+8 <= len(b); i += 8 { // eight bytes at once: most texts are long
 		c := b[i : i+8 : i+8]
-		if textByte[c[0]]&textByte[c[1]]&textByte[c[2]]&textByte[c[3]]&textByte[c[4]]&textByte[c[5]]&textByte[c[6]]&textByte[c[7]]&class == 0 {
+		v := binary.LittleEndian.Uint64(c)
+		space := spaces(v)
+		if letters(v)|space != topBits && textByte[c[0]]&textByte[c[1]]&textByte[c[2]]&textByte[c[3]]&textByte[c[4]]&textByte[c[5]]&textByte[c[6]]&textByte[c[7]]&class == 0 {
 			break
 		}
-		space := spaces(binary.LittleEndian.Uint64(c))
 		if space&(space<<8|last>>56) != 0 {
 			break // two spaces in a row
 		}
