@@ -43,7 +43,7 @@ const (
 
 // Bounds, in bytes unless said otherwise.
 const (
-	writeCache   = 32 << 20 // pages the writing connection keeps in memory
+	writeCache   = 16 << 20 // pages the writing connection keeps in memory
 	readCache    = 4 << 20  // the same for each reading connection
 	readers      = 4        // reading connections
 	checkpoint   = 8192     // pages in the log before a checkpoint
