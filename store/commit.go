@@ -84,10 +84,12 @@ type Park struct {
 	Reason  visit.Reason
 }
 
-// Return returns page tokens that were reserved and not used.
+// Return returns page tokens that were reserved and not used, and requests that were reserved
+// and not sent.
 type Return struct {
-	Job    job.ID
-	Tokens int
+	Job      job.ID
+	Tokens   int
+	Requests int // see [Queue.ReserveRequests]
 }
 
 // Check reports why a commit is invalid, whatever the store holds. An engine calls it
@@ -186,8 +188,8 @@ func (c *Commit) checkRest() error {
 		}
 	}
 	for _, r := range c.Returns {
-		if r.Tokens <= 0 {
-			return fmt.Errorf("return %d tokens of job %d", r.Tokens, r.Job)
+		if r.Tokens < 0 || r.Requests < 0 || r.Tokens+r.Requests == 0 {
+			return fmt.Errorf("return %d tokens and %d requests of job %d", r.Tokens, r.Requests, r.Job)
 		}
 	}
 	if len(c.HostTime) > MaxHostTimes {

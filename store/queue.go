@@ -47,6 +47,8 @@ type Queue interface {
 	// ExtendLimits is Extend for any of the limits in [limit.Extendable]: those in to are
 	// the job's own from now on, and the others stay. The layers above still apply.
 	ExtendLimits(ctx context.Context, now time.Time, id job.ID, to Extension) error
+	// ReserveRequests reserves requests of a job with a request limit; see [Reservation].
+	ReserveRequests(ctx context.Context, r Reservation) (Reserved, error)
 	// Quota returns what the plan of a tenant allows in the month of now and what was
 	// used of it; zero for a tenant without a plan.
 	Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error)

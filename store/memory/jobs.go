@@ -257,7 +257,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 	}
 	delete(s.jobs, id)
 	maps.DeleteFunc(s.suspects.urls, func(k suspectKey, _ *suspect) bool { return k.job == id })
-	s.ledger.CloseJob(id)
+	s.ledger.DropJob(id)
 	s.forgetArrivalsOf(id)
 	return nil
 }

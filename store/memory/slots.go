@@ -103,6 +103,23 @@ func (s *Store) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int)
 	return s.ledger.Reserve(w, id, n)
 }
 
+// ReserveRequests implements [store.Queue].
+func (s *Store) ReserveRequests(ctx context.Context, r store.Reservation) (store.Reserved, error) {
+	if err := r.Check(); err != nil {
+		return store.Reserved{}, err
+	}
+	if err := s.begin(ctx, "reserve requests"); err != nil {
+		return store.Reserved{}, err
+	}
+	defer s.mu.Unlock()
+	return s.ledger.ReserveRequests(r, func() (sent int64) {
+		for _, p := range s.jobs[r.Job].points {
+			sent += p.Requests
+		}
+		return sent
+	})
+}
+
 // TakeHosts implements [store.Budget].
 func (s *Store) TakeHosts(ctx context.Context, id job.ID, most int64, hosts []string) (store.Taken, error) {
 	if err := store.CheckTake(most, hosts); err != nil {

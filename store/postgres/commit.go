@@ -152,6 +152,7 @@ func (c *change) begin(x *store.Commit) {
 func (b *batch) commit(ctx context.Context, c *store.Commit, encoded encodedVisits) error {
 	b.hostTime = c.HostTime
 	spent, had := b.queueTokens(c)
+	requests, fewer := b.queueRequests(c)
 	b.queueVisits(c.Visits, encoded.visits)
 	b.queueTexts(c.Visits, encoded.texts)
 	linked := b.queueLinks(c.Visits, encoded.links)
@@ -171,6 +172,11 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, encoded encodedVisi
 	for id := range spent {
 		if b.limited[id] && !had[id] {
 			return fmt.Errorf("job %d: %d tokens: %w", id, spent[id], store.ErrTokens)
+		}
+	}
+	for id := range requests {
+		if !fewer[id] {
+			return fmt.Errorf("job %d: %d requests returned: %w", id, requests[id], store.ErrTokens)
 		}
 	}
 	if err := b.settleFound(ctx, c.Found, groups); err != nil {
@@ -213,8 +219,10 @@ func (b *batch) queueTokens(c *store.Commit) (spent map[job.ID]int64, had map[jo
 		}
 	}
 	for _, r := range c.Returns {
-		spent[r.Job] += int64(r.Tokens)
-		back[r.Job] += int64(r.Tokens)
+		if r.Tokens > 0 {
+			spent[r.Job] += int64(r.Tokens)
+			back[r.Job] += int64(r.Tokens)
+		}
 	}
 	if len(back) > 0 {
 		jobs, numbers := jobColumns(back)
@@ -230,6 +238,27 @@ func (b *batch) queueTokens(c *store.Commit) (spent map[job.ID]int64, had map[jo
 		}))
 	}
 	return spent, had
+}
+
+// queueRequests returns requests that were reserved and not sent. It returns how many of each
+// job and, once sent, which jobs had reserved as many.
+func (b *batch) queueRequests(c *store.Commit) (back map[job.ID]int64, had map[job.ID]bool) {
+	back, had = map[job.ID]int64{}, map[job.ID]bool{}
+	for _, r := range c.Returns {
+		if r.Requests > 0 {
+			back[r.Job] += int64(r.Requests)
+		}
+	}
+	if len(back) > 0 {
+		jobs, numbers := jobColumns(back)
+		var id job.ID
+		b.queue("update request_use set used = used - w.n from unnest($1::int[], $2::bigint[]) as w (job, n) where request_use.job = w.job and used >= w.n returning request_use.job",
+			jobs, numbers).Query(rows([]any{&id}, func() error {
+			had[id] = true
+			return nil
+		}))
+	}
+	return back, had
 }
 
 // jobColumns returns numbers by job as columns, in the order of jobs.

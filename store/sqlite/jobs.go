@@ -378,6 +378,6 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		s.setTables(id, t)
 		return fmt.Errorf("drop job %d: %w", id, err)
 	}
-	s.ledger.CloseJob(id)
+	s.ledger.DropJob(id)
 	return nil
 }

@@ -42,7 +42,7 @@ func testModel(t *testing.T, open Open) {
 		m.createJob(r)
 		m.join(r)
 		r.Repeat(map[string]func(*rapid.T){
-			"add": m.add, "commit": m.commit, "heads": m.heads, "reserve": m.reserve, "join": m.join, "acquire": m.acquire, "leave": m.leave,
+			"add": m.add, "commit": m.commit, "heads": m.heads, "reserve": m.reserve, "reserve requests": m.reserveRequests, "join": m.join, "acquire": m.acquire, "leave": m.leave,
 			"renew": m.renew, "pass": m.pass, "create job": m.createJob, "set state": m.setState, "extend": m.extend, "ask again": m.askAgain, "drop": m.drop,
 			"arrivals": m.arrivals, "errands": m.errands, "list": m.list, "inlinks": m.inlinks, "hosts": m.hosts, "reopen": m.reopen, "": m.look,
 		})
@@ -212,7 +212,7 @@ func (m *model) commit(r *rapid.T) {
 		c.Parks = []store.Park{{Job: job.ID(m.anyJob(r)), Host: host, Outcome: visit.Failed, Reason: visit.HostParked}}
 	}
 	if rapid.IntRange(0, 5).Draw(r, "return") == 0 {
-		c.Returns = []store.Return{{Job: job.ID(m.anyJob(r)), Tokens: 1}}
+		c.Returns = []store.Return{{Job: job.ID(m.anyJob(r)), Tokens: 1, Requests: rapid.IntRange(0, 1).Draw(r, "requests")}}
 	}
 	c.Errands = rapid.SliceOfN(rapid.Custom(m.anyErrand), 0, 3).Draw(r, "errands")
 	c.Ran = rapid.SliceOfN(rapid.Custom(m.anyErrand), 0, 1).Draw(r, "ran")
@@ -313,6 +313,19 @@ func (m *model) reserve(r *rapid.T) {
 	worker, id, n := m.anyWorker(r), m.anyJob(r), rapid.IntRange(1, 3).Draw(r, "n")
 	m.both(r, "reserve", func(ctx context.Context, s *side) (string, error) {
 		got, err := s.store.Reserve(ctx, s.workers[worker].id, s.job(id), n)
+		return fmt.Sprint(got), err
+	})
+}
+
+func (m *model) reserveRequests(r *rapid.T) {
+	worker, id, n, most := m.anyWorker(r), m.anyJob(r), rapid.IntRange(0, 3).Draw(r, "n"), rapid.Int64Range(1, 12).Draw(r, "max")
+	for _, s := range m.sides {
+		if _, ok := s.store.(store.Queue); !ok {
+			return
+		}
+	}
+	m.both(r, "reserve requests", func(ctx context.Context, s *side) (string, error) {
+		got, err := s.store.(store.Queue).ReserveRequests(ctx, store.Reservation{Worker: s.workers[worker].id, Job: s.job(id), Max: most, N: n})
 		return fmt.Sprint(got), err
 	})
 }

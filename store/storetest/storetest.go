@@ -41,6 +41,7 @@ func Run(t *testing.T, open Open) {
 		{"Errands", testErrands},
 		{"Budget", testBudget},
 		{"Taken", testTaken},
+		{"Requests", testRequests},
 		{"Reopen", testReopen},
 		{"Hosts", testHosts},
 		{"AddressLoads", testAddressLoads},

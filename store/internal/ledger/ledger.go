@@ -27,6 +27,7 @@ type Ledger struct {
 	workers  map[store.WorkerID]*worker
 	last     store.WorkerID
 	accounts map[job.ID]*account
+	requests map[job.ID]int64 // used, of jobs with a request limit
 }
 
 // Slot is the owner of a slot; 0 means none.
@@ -52,7 +53,7 @@ type account struct {
 
 // New returns a ledger in which all slots are free. Worker numbers continue after last.
 func New(t store.Terms, last store.WorkerID) *Ledger {
-	return &Ledger{takeOver: t.WithDefaults().TakeOver, workers: map[store.WorkerID]*worker{}, last: last, accounts: map[job.ID]*account{}}
+	return &Ledger{takeOver: t.WithDefaults().TakeOver, workers: map[store.WorkerID]*worker{}, last: last, accounts: map[job.ID]*account{}, requests: map[job.ID]int64{}}
 }
 
 // Join adds a worker.
@@ -168,17 +169,18 @@ func (l *Ledger) Begin(c *store.Commit) (repeated bool, err error) {
 	return false, nil
 }
 
-// Spend is the tokens that a commit uses.
+// Spend is the tokens that a commit uses and returns.
 type Spend struct {
-	worker *worker
-	pages  map[job.ID]int64
-	back   map[job.ID]int64
+	worker   *worker
+	pages    map[job.ID]int64
+	back     map[job.ID]int64
+	requests map[job.ID]int64 // returned
 }
 
 // Spend computes the tokens of a commit that passed Begin, and rejects it if the worker
 // does not hold enough. Nothing is changed yet.
 func (l *Ledger) Spend(c *store.Commit) (Spend, error) {
-	s := Spend{worker: l.workers[c.Worker], pages: map[job.ID]int64{}, back: map[job.ID]int64{}}
+	s := Spend{worker: l.workers[c.Worker], pages: map[job.ID]int64{}, back: map[job.ID]int64{}, requests: map[job.ID]int64{}}
 	for i := range c.Visits {
 		if v := &c.Visits[i]; v.Outcome.Page() && l.limited(v.Item.Job) {
 			s.pages[v.Item.Job]++
@@ -187,6 +189,12 @@ func (l *Ledger) Spend(c *store.Commit) (Spend, error) {
 	for _, r := range c.Returns {
 		if l.limited(r.Job) {
 			s.back[r.Job] += int64(r.Tokens)
+		}
+		s.requests[r.Job] += int64(r.Requests)
+	}
+	for id, n := range s.requests {
+		if used := l.requests[id]; n > used {
+			return Spend{}, fmt.Errorf("commit %d of worker %d: job %d: %d requests of %d used: %w", c.Number, c.Worker, id, n, used, store.ErrTokens)
 		}
 	}
 	for id, n := range s.total() {
@@ -215,6 +223,11 @@ func (l *Ledger) Done(c *store.Commit, s Spend) {
 	}
 	for id, n := range s.back {
 		l.accounts[id].left += n
+	}
+	for id, n := range s.requests {
+		if n > 0 {
+			l.requests[id] -= n
+		}
 	}
 }
 
@@ -249,6 +262,12 @@ func (l *Ledger) CloseJob(id job.ID) {
 	for _, w := range l.workers {
 		delete(w.tokens, id)
 	}
+}
+
+// DropJob forgets a job.
+func (l *Ledger) DropJob(id job.ID) {
+	l.CloseJob(id)
+	delete(l.requests, id)
 }
 
 // Restore returns the tokens of pages that are fetched again.
@@ -290,6 +309,28 @@ func (l *Ledger) Reserve(w store.WorkerID, id job.ID, n int) (int, error) {
 	return got, nil
 }
 
+// ReserveRequests gives requests to a worker. sent is how many the job has sent if it had no
+// request limit before.
+func (l *Ledger) ReserveRequests(r store.Reservation, sent func() int64) (store.Reserved, error) {
+	a := l.accounts[r.Job]
+	switch {
+	case l.workers[r.Worker] == nil:
+		return store.Reserved{}, fmt.Errorf("reserve requests of job %d: %w", r.Job, store.ErrFenced)
+	case a == nil:
+		return store.Reserved{}, fmt.Errorf("reserve requests of job %d: %w", r.Job, store.ErrNotFound)
+	}
+	used, ok := l.requests[r.Job]
+	if !ok {
+		used = sent()
+	}
+	got := 0
+	if !a.ended {
+		got = store.Grant(r.Max-used, r.N)
+	}
+	l.requests[r.Job] = used + int64(got)
+	return store.Reserved{N: got, Requests: used + int64(got)}, nil
+}
+
 // StartAfter makes worker numbers continue after last.
 func (l *Ledger) StartAfter(last store.WorkerID) { l.last = max(l.last, last) }
 
@@ -303,6 +344,7 @@ func (l *Ledger) Clone() *Ledger {
 		x.tokens = maps.Clone(w.tokens)
 		c.workers[id] = &x
 	}
+	c.requests = maps.Clone(l.requests)
 	c.accounts = make(map[job.ID]*account, len(l.accounts))
 	for id, a := range l.accounts {
 		x := *a
