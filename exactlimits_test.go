@@ -2,6 +2,8 @@ package headway_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,20 +20,25 @@ import (
 // that robots.txt forbids end a moment after its last page, and one is found there; with one less it is partial.
 func TestFleetAtItsLimit(t *testing.T) {
 	const hosts, yes, no = 3, 4, 30
-	const pages = hosts * (yes + 1)
+	const pages, requests = hosts * (yes + 1), hosts * (yes + 2)
 	for name, tc := range map[string]struct {
 		asked limit.Limits
 		want  job.State
 	}{
-		"pages":         {limit.Limits{Pages: pages}, job.Complete},
-		"one page less": {limit.Limits{Pages: pages - 1}, job.Partial},
+		"pages":            {limit.Limits{Pages: pages}, job.Complete},
+		"one page less":    {limit.Limits{Pages: pages - 1}, job.Partial},
+		"requests":         {limit.Limits{Requests: requests}, job.Complete},
+		"one request less": {limit.Limits{Requests: requests - 1}, job.Partial},
+		"both":             {limit.Limits{Pages: pages, Requests: requests}, job.Complete},
+		"both, less":       {limit.Limits{Pages: pages - 1, Requests: requests - 1}, job.Partial},
 	} {
 		for workers := 1; workers <= 2; workers++ {
 			t.Run(fmt.Sprintf("%s, %d workers", name, workers), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := newLimited(t, farm(1, small(1)), limit.Limits{})
 					f.worker = func(c *headway.Worker) { c.Store = farStore{f.st.(*memory.Store)} }
-					f.cfg.Seeds, f.cfg.Fetcher = nil, &fenced{yes: yes, no: no, late: "http://a0.example/no/late"}
+					web := &fenced{yes: yes, no: no, late: "http://a0.example/no/late"}
+					f.cfg.Seeds, f.cfg.Fetcher = nil, web
 					for i := range hosts {
 						f.cfg.Seeds = append(f.cfg.Seeds, mustURL(fmt.Sprintf("http://a%d.example/", i)))
 					}
@@ -42,6 +49,9 @@ func TestFleetAtItsLimit(t *testing.T) {
 					forbidden := counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.RobotsDisallow}]
 					if j.State != tc.want || tc.want == job.Complete && (counts.Pages() != pages || forbidden != hosts*no+1) {
 						t.Errorf("%s (%s) with %d pages, %d forbidden, %d waiting, want %s", j.State, j.Reason, counts.Pages(), forbidden, counts.Waiting, tc.want)
+					}
+					if most := tc.asked.Requests; most > 0 && tc.asked.Pages == 0 && (int64(web.asked) != most || tc.want == job.Partial && j.Reason != "max_requests") {
+						t.Errorf("%s (%s) after %d requests of %d", j.State, j.Reason, web.asked, most)
 					}
 				})
 			})
@@ -79,5 +89,56 @@ func TestCrawlAtItsLimit(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestFleetRequestLimit runs jobs with a request limit on workers, some of which crash: hosts
+// never see more requests than the limit, robots.txt, its redirects and sitemaps included,
+// and the job ends when all are used. What a crashed worker had reserved stays used.
+func TestFleetRequestLimit(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { requestLimit(t, seed) })
+		})
+	}
+}
+
+func requestLimit(t *testing.T, seed uint64) {
+	const hosts = 12
+	random := rand.New(rand.NewPCG(seed, 1))
+	most := int64(20 + random.IntN(100))
+	specs := farm(hosts, small(20))
+	for i := range specs {
+		specs[i].Temper.Site.Robots = []string{"", "redirect-5", "missing"}[i%3]
+	}
+	f := newLimited(t, specs, limit.Limits{})
+	id := f.requestLimited(limit.Limits{Requests: most})
+	far := func(l *line) { l.far = 50 * time.Millisecond }
+	var workers []*worker
+	for range 4 {
+		workers = append(workers, f.startWith(far))
+	}
+	crashes := 0
+	for range 3 {
+		pass(time.Duration(500+random.IntN(3000)) * time.Millisecond)
+		if j, err := f.st.Job(t.Context(), id); err == nil && !j.State.Ended() {
+			workers[0].crash()
+			workers = append(workers[1:], f.startWith(far))
+			crashes++
+		}
+	}
+	j, _ := f.await(id, 10*time.Minute)
+	f.drain(workers)
+	w, err := f.st.Join(t.Context(), time.Now(), "reader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := f.st.(*memory.Store).ReserveRequests(t.Context(), store.Reservation{Worker: w, Job: id, Max: most})
+	sent := f.web.Stats().Total.Requests
+	if err != nil || j.State != job.Partial || j.Reason != "max_requests" || used.Requests != most || sent > most || sent < most-int64(hosts*crashes) {
+		t.Errorf("%s (%s) with %d requests of %d sent after %d crashes, %d used: %v", j.State, j.Reason, sent, most, crashes, used.Requests, err)
+	}
+	if told := f.notices(id); !strings.HasSuffix(told, fmt.Sprintf("Job limit: Maximum %d requests per crawl", most)) {
+		t.Errorf("notices:\n%s", told)
 	}
 }

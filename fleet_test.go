@@ -135,6 +135,14 @@ func (l *line) TakeHosts(ctx context.Context, id job.ID, most int64, hosts []str
 	return l.Store.TakeHosts(ctx, id, most, hosts)
 }
 
+func (l *line) ReserveRequests(ctx context.Context, r store.Reservation) (store.Reserved, error) {
+	l.travel()
+	if err := l.err(); err != nil {
+		return store.Reserved{}, err
+	}
+	return l.Store.ReserveRequests(ctx, r)
+}
+
 func (l *line) Host(ctx context.Context, name string) (store.Host, error) {
 	l.travel()
 	h, err := l.Store.Host(ctx, name)

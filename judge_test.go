@@ -27,6 +27,7 @@ type fenced struct {
 
 	mu       sync.Mutex
 	last     time.Time // when the last page was requested
+	asked    int       // requests
 	trespass []string  // forbidden pages that were requested
 }
 
@@ -38,6 +39,7 @@ func (w *fenced) Do(_ context.Context, req fetch.Request) (*fetch.Result, error)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = res.Timing.Sent
+	w.asked++
 	switch path := strings.TrimPrefix(req.URL.String(), req.URL.Host()); {
 	case strings.HasPrefix(path, "/no/"):
 		w.trespass = append(w.trespass, req.URL.String())
@@ -63,6 +65,9 @@ func (w *fenced) Do(_ context.Context, req fetch.Request) (*fetch.Result, error)
 
 // Robots implements [fetch.Fetcher].
 func (w *fenced) Robots(_ context.Context, req fetch.Request) (*fetch.Result, []weburl.URL, error) {
+	w.mu.Lock()
+	w.asked++
+	w.mu.Unlock()
 	return &fetch.Result{
 		URL: req.URL, Status: http.StatusOK, Header: http.Header{}, Owned: true, Timing: fetch.Timing{Sent: time.Now()}, Body: []byte("User-agent: *\nDisallow: /no/\n"),
 	}, []weburl.URL{req.URL}, nil

@@ -48,6 +48,9 @@ type Request struct {
 	// suspended in between. It must not block. An error ends the exchange with nothing
 	// sent, and is returned wrapped.
 	BeforeSend func() error
+	// Follow is called by [Client.Robots] before each redirect that it follows. It may
+	// block. An error ends the chain and is returned wrapped.
+	Follow func(ctx context.Context) error
 	// Fence is called before bytes are written to a shared (HTTP/2) connection. The
 	// Fence of the latest request on the connection is called for all bytes, because
 	// bytes there cannot be attributed to one request. It must not block. An error

@@ -44,7 +44,7 @@ var (
 //
 // Body and time have the limits for robots.txt: a longer body is cut, not an error. A
 // broken chain ends with [ErrTooManyRedirects] or [ErrNoLocation]; an invalid Location
-// is an [*Error]. A redirect to a forbidden target is a [*RefusedHopError], returned
+// is an [*Error]. An error of Follow is returned with the result of the hop before it. A redirect to a forbidden target is a [*RefusedHopError], returned
 // with the result of the hop before it.
 func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []weburl.URL, err error) {
 	req.MaxBody, req.CutBody = robotsBody, true
@@ -73,6 +73,11 @@ func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []
 		next, err := req.URL.Resolve(location)
 		if err != nil {
 			return r, hops, &Error{Reason: Protocol, Phase: PhaseHeader, Host: req.URL.Host(), Err: fmt.Errorf("redirect: %w", err)}
+		}
+		if req.Follow != nil {
+			if err := req.Follow(ctx); err != nil {
+				return r, hops, fmt.Errorf("fetch %s: redirect: %w", hops[0].Host(), err)
+			}
 		}
 		// Owned and Secrets apply to the original host, validators to the original URL.
 		if next.Host() != req.URL.Host() {

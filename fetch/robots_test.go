@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -134,6 +135,30 @@ func TestRobotsTakesTenSeconds(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 	})
+}
+
+// TestRobotsFollow asks before each redirect, and stops where it is refused.
+func TestRobotsFollow(t *testing.T) {
+	srv, seen := recorder(t, func(w http.ResponseWriter, r *http.Request) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/")); err == nil && n > 0 {
+			http.Redirect(w, r, fmt.Sprintf("/%d", n-1), http.StatusFound)
+		}
+	})
+	c := newLocal(t, Config{}, srv)
+	errFull := errors.New("no more")
+	for most := range 4 {
+		before, asked := len(seen()), 0
+		r, hops, err := c.Robots(t.Context(), Request{URL: parseURL(t, srv.URL+"/2"), Follow: func(context.Context) error {
+			if asked++; asked > most {
+				return errFull
+			}
+			return nil
+		}})
+		sent, stopped := min(most, 2)+1, most < 2
+		if len(hops) != sent || len(seen())-before != sent || errors.Is(err, errFull) != stopped || err != nil && !stopped || r.Timing.Sent.IsZero() {
+			t.Errorf("%d of 2 redirects allowed: %d hops, %d requests: %v", most, len(hops), len(seen())-before, err)
+		}
+	}
 }
 
 // TestPageRedirectIsNotFollowed: the target is treated as a link.

@@ -166,7 +166,7 @@ func TestTurnWaitsForItsToken(t *testing.T) {
 				b.Tokens = nil
 				r.answer(&b)
 				if asked >= store.late {
-					r.f.Grant(r.now, 2, 1)
+					r.f.Grant(r.now, 2, PageToken, 1)
 					asked = -1
 				} else if asked >= 0 {
 					asked++

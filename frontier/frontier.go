@@ -141,6 +141,9 @@ type Request struct {
 	*flight
 }
 
+// Payer is the job whose turn and tokens the request uses.
+func (r Request) Payer() job.ID { return r.payer.ID }
+
 // flight is a request in flight, until it is committed.
 type flight struct {
 	host    *host
@@ -158,12 +161,12 @@ type flight struct {
 	sentAt  time.Time
 	settled bool
 	again   bool
-	token   bool
-	spaced  bool // counted in its domain's spaced
-	looking bool // counted in its host's lookups (DNS)
-	apart   bool // holds a slow place instead of an ordinary one
-	dragged bool // has stalled
-	watched bool // see [Request.Watched]
+	tokens  [tokenKinds]bool // those it uses
+	spaced  bool             // counted in its domain's spaced
+	looking bool             // counted in its host's lookups (DNS)
+	apart   bool             // holds a slow place instead of an ordinary one
+	dragged bool             // has stalled
+	watched bool             // see [Request.Watched]
 }
 
 // Batch is what the caller has to do now.
@@ -174,7 +177,7 @@ type Batch struct {
 	Refill []Want
 	// Load are hosts whose state is needed; answer with [Frontier.Loaded].
 	Load []string
-	// Tokens are jobs that need page tokens; answer with [Frontier.Grant].
+	// Tokens are jobs that need tokens; answer with [Frontier.Grant].
 	Tokens []Tokens
 	// Take are hosts that jobs want to reserve; answer with [Frontier.Took].
 	Take []Taking
@@ -206,10 +209,11 @@ type Want struct {
 	Max  int
 }
 
-// Tokens requests page tokens.
+// Tokens requests tokens for a job.
 type Tokens struct {
-	Job job.ID
-	N   int
+	Job  job.ID
+	Kind TokenKind
+	N    int
 }
 
 // Taking requests the reservation of a host for a job.
@@ -297,7 +301,10 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 	if j == nil || j.stopped {
 		return
 	}
-	j.stopped, j.starved = true, deque{}
+	j.stopped = true
+	for k := range j.purses {
+		j.purses[k].starved = deque{}
+	}
 	if j.tenant.rate > 0 {
 		f.forgetTurns(j)
 	}
@@ -305,7 +312,7 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 		forgot := h.forgetErrands(id)
 		if q := h.queue(id); q != nil {
 			q.drop(f)
-			q.starving, q.turnless = false, false
+			q.starving, q.turnless = [tokenKinds]bool{}, false
 			f.look(h, now)
 		} else if forgot {
 			f.look(h, now)
@@ -320,7 +327,7 @@ func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 	if j == nil {
 		return true
 	}
-	if !j.stopped || j.asking {
+	if !j.stopped || j.purses[PageToken].asking || j.purses[RequestToken].asking {
 		return false
 	}
 	for _, h := range f.list {
@@ -488,8 +495,9 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 			f.readers++
 		}
 	case Sitemap:
-		e := h.errands[0]
-		h.errands = h.errands[1:]
+		at := f.nextErrand(h)
+		e := h.errands[at]
+		h.errands = slices.Delete(h.errands, at, at+1)
 		h.passedErrands = 0
 		h.turn = false
 		fl.job, r.URL, r.Job = j, e.URL, e.Job
@@ -501,6 +509,7 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 		f.takePage(q, fl)
 		r.Item, r.Job = fl.entry.item(fl.job.ID), fl.job.ID
 	}
+	fl.use(RequestToken, j)
 	r.Kind = fl.kind
 	if f.cfg.Trace.Taken != nil {
 		f.cfg.Trace.Taken(now, r, f.promise(h))
@@ -527,27 +536,32 @@ func (f *Frontier) take(h *host, now time.Time) Request {
 // turn returns what comes next on a ready host: the kind of request, the queue if it
 // is a page, and the job.
 func (f *Frontier) turn(h *host, now time.Time) (Kind, *queue, *jobState) {
-	q := f.nextPage(h)
+	q, errand := f.nextPage(h), f.nextErrand(h)
 	switch {
 	case f.robotsWanted(h, now):
 		return Robots, nil, h.reader(f, q)
-	case len(h.errands) > 0 && f.errandNext(h, q):
-		return Sitemap, nil, f.jobs[h.errands[0].Job]
+	case errand >= 0 && f.errandNext(h, f.jobs[h.errands[errand].Job], q):
+		return Sitemap, nil, f.jobs[h.errands[errand].Job]
 	default:
 		return Page, q, q.job
 	}
 }
 
-// errandNext reports whether an errand comes before a page: every other time, unless
-// the tenant of one of them has no turn, and one of a dry run after dryRunTurn pages.
-func (f *Frontier) errandNext(h *host, page *queue) bool {
+// nextErrand is the place of the first errand whose job may send a request; -1 for none.
+func (f *Frontier) nextErrand(h *host) int {
+	return slices.IndexFunc(h.errands, func(e Errand) bool { return !f.jobs[e.Job].lacks(RequestToken) })
+}
+
+// errandNext reports whether an errand of a job comes before a page: every other time,
+// unless the tenant of one of them has no turn, and one of a dry run after dryRunTurn pages.
+func (f *Frontier) errandNext(h *host, j *jobState, page *queue) bool {
 	if page == nil {
 		return true
 	}
-	if f.isDryRun(h.errands[0].Job) && !page.job.DryRun {
+	if j.DryRun && !page.job.DryRun {
 		return h.passedErrands >= dryRunTurn
 	}
-	if shut := page.job.tenant.shut(); shut != f.jobs[h.errands[0].Job].tenant.shut() {
+	if shut := page.job.tenant.shut(); shut != j.tenant.shut() {
 		return shut
 	}
 	return h.turn
@@ -572,7 +586,7 @@ func (h *host) reader(f *Frontier, page *queue) *jobState {
 	if first != nil {
 		return first
 	}
-	return f.jobs[h.errands[0].Job]
+	return f.jobs[h.errands[f.nextErrand(h)].Job]
 }
 
 // takePage takes the first URL of a queue.
@@ -582,10 +596,15 @@ func (f *Frontier) takePage(q *queue, fl *flight) {
 	fl.queue, fl.entry, fl.job = q, e, q.job
 	q.start(fl)
 	f.watch(fl)
-	if q.job.Limited {
-		q.job.tokens--
-		q.job.out++
-		fl.token = true
+	fl.use(PageToken, q.job)
+}
+
+// use takes a token of a job, if it needs one.
+func (fl *flight) use(k TokenKind, j *jobState) {
+	if j.needs(k) {
+		j.purses[k].tokens--
+		j.purses[k].out++
+		fl.tokens[k] = true
 	}
 }
 
@@ -608,6 +627,9 @@ func (q *queue) undecided() bool { return q.job.HostLimited && q.choice != taken
 // gets single tokens, and would never have its turn on a host that others keep busy.
 // Tenants without a turn are passed over but keep their place in front.
 func (f *Frontier) nextPage(h *host) *queue {
+	if h.turn && f.errandHopes(h) {
+		return nil
+	}
 	var first *queue
 	for q := h.queues; q != nil; q = q.next {
 		switch {
@@ -623,6 +645,16 @@ func (f *Frontier) nextPage(h *host) *queue {
 		}
 	}
 	return first
+}
+
+// errandHopes reports whether the first errand waits for a token that its job may still be
+// given.
+func (f *Frontier) errandHopes(h *host) bool {
+	if len(h.errands) == 0 {
+		return false
+	}
+	j := f.jobs[h.errands[0].Job]
+	return j.lacks(RequestToken) && !j.purses[RequestToken].exhausted && !j.DryRun
 }
 
 // robotsWanted reports whether robots.txt comes next.
@@ -642,7 +674,7 @@ func (f *Frontier) robotsWanted(h *host, now time.Time) bool {
 // needsRefill reports whether no URL in memory may be requested.
 func (f *Frontier) needsRefill(h *host) bool {
 	switch {
-	case len(h.errands) > 0:
+	case f.nextErrand(h) >= 0:
 		return false
 	case h.robots == robotsUnknown:
 		for q := h.queues; q != nil; q = q.next {
@@ -695,17 +727,21 @@ func (f *Frontier) load() {
 	}
 }
 
-// ask requests tokens: when half of those kept in advance are used, and at the latest
-// when a host waits for one.
+// ask requests tokens: when a host waits for one, and those for pages when half of those
+// kept in advance are used. None are kept for requests: what is reserved counts as sent if
+// the worker dies.
 func (f *Frontier) ask() {
 	for _, j := range f.jobList {
-		if !j.Limited || j.asking || j.exhausted || j.stopped {
-			continue
-		}
-		if hungry := j.tokens == 0 && j.starved.len() > 0; hungry || !j.scarce && j.tokens < (j.stock+1)/2 {
-			j.asking = true
-			j.wanted = min(tokensAtOnce, max(j.starved.len(), j.stock-j.tokens))
-			f.batch.Tokens = append(f.batch.Tokens, Tokens{Job: j.ID, N: j.wanted})
+		for k := range tokenKinds {
+			p := &j.purses[k]
+			if !j.needs(k) || p.asking || p.exhausted || j.stopped {
+				continue
+			}
+			if hungry := p.tokens == 0 && p.starved.len() > 0; hungry || !p.scarce && p.tokens < (p.stock+1)/2 {
+				p.asking = true
+				p.wanted = min(tokensAtOnce, max(p.starved.len(), p.stock-p.tokens))
+				f.batch.Tokens = append(f.batch.Tokens, Tokens{Job: j.ID, Kind: k, N: p.wanted})
+			}
 		}
 	}
 }
@@ -715,8 +751,10 @@ func (f *Frontier) ask() {
 func (f *Frontier) spend(now time.Time) bool {
 	woke := false
 	for _, j := range f.jobList {
-		if j.Limited && !j.stopped && j.tokens > 0 && j.starved.len() > 0 {
-			woke = f.wakeStarved(j, now) || woke
+		for k := range tokenKinds {
+			if p := &j.purses[k]; j.needs(k) && !j.stopped && p.tokens > 0 && p.starved.len() > 0 {
+				woke = f.wakeStarved(j, k, now) || woke
+			}
 		}
 	}
 	return woke

@@ -478,7 +478,7 @@ func (f *Frontier) sweepHost(h *host, now time.Time, crowded, full bool) {
 	}
 	stopped := true
 	for q := h.queues; q != nil; q = q.next {
-		if q.asked > 0 || q.sifting || q.parking || q.starving || q.turnless || q.aside > 0 {
+		if q.asked > 0 || q.sifting || q.parking || q.starving != [tokenKinds]bool{} || q.turnless || q.aside > 0 {
 			return
 		}
 		stopped = stopped && q.job.stopped

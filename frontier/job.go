@@ -7,8 +7,8 @@ import (
 	"headway/politeness"
 )
 
-// tokensAtOnce is how many page tokens are requested at a time; near the limit the
-// store grants single ones.
+// tokensAtOnce is how many tokens are requested at a time; near the limit the store
+// grants single ones.
 const tokensAtOnce = 256
 
 // dryRunTurn is how many pages of other jobs come before a sitemap of a dry run.
@@ -30,6 +30,9 @@ type Job struct {
 	DryRun bool
 	// Limited says that each page needs a token; see [Batch.Tokens].
 	Limited bool
+	// RequestLimited says that each request needs a token, also for robots.txt and
+	// sitemaps.
+	RequestLimited bool
 	// MaxPagesPerHost ends what waits on a host after that many pages; 0 means no
 	// limit.
 	MaxPagesPerHost int
@@ -49,23 +52,60 @@ type jobState struct {
 	ready   deque // ready hosts on which it is this job's turn
 	stopped bool
 
-	tokens    int    // granted and not in use
-	stock     int    // how many are kept in advance, so that no host waits for one
-	wanted    int    // size of the last token request
-	scarce    bool   // fewer were given: the limit is near, and others may need them
-	out       int    // used by requests in flight
-	looked    uint64 // the turn at the last check for unused tokens
+	purses   [tokenKinds]purse
+	looked   uint64 // the turn at the last check for unused tokens
+	turnless deque  // hosts that wait for a turn of the tenant
+}
+
+// TokenKind is what a token allows.
+type TokenKind uint8
+
+// The kinds of tokens. A job that needs both for a page gets that for the page first: so no
+// two workers wait for what the other has.
+const (
+	PageToken    TokenKind = iota // one page
+	RequestToken                  // one request
+	tokenKinds
+)
+
+// purse is a job's tokens of one kind.
+type purse struct {
+	tokens    int  // granted and not in use
+	stock     int  // how many are kept in advance, so that no host waits for one
+	wanted    int  // size of the last request for tokens
+	scarce    bool // fewer were given: the limit is near, and others may need them
+	out       int  // used by requests in flight
 	asking    bool
 	exhausted bool
 	starved   deque // hosts that wait for a token
-	turnless  deque // hosts that wait for a turn of the tenant
 }
+
+// needs reports whether a page of the job needs a token of this kind.
+func (j *jobState) needs(k TokenKind) bool {
+	if k == PageToken {
+		return j.Limited
+	}
+	return j.RequestLimited
+}
+
+// lacks reports whether the job needs a token of this kind first.
+func (j *jobState) lacks(k TokenKind) bool { return j.needs(k) && j.purses[k].tokens == 0 }
 
 // may reports whether the job may have another page.
 func (j *jobState) may() bool { return !j.stopped && !j.short() }
 
 // short reports whether the job needs a token first.
-func (j *jobState) short() bool { return j.Limited && j.tokens == 0 }
+func (j *jobState) short() bool { return j.lacks(PageToken) || j.lacks(RequestToken) }
 
-// hopes reports whether the job waits for a token that it may still be given.
-func (j *jobState) hopes() bool { return !j.stopped && j.short() && !j.exhausted }
+// hopes reports whether the job waits for tokens that it may still be given.
+func (j *jobState) hopes() bool { return !j.stopped && j.short() && !j.spent() }
+
+// spent reports whether the job needs a token first and was given none.
+func (j *jobState) spent() bool {
+	for k := range tokenKinds {
+		if j.lacks(k) && j.purses[k].exhausted {
+			return true
+		}
+	}
+	return false
+}

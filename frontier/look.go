@@ -67,6 +67,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 	for q := h.queues; q != nil; q = q.next {
 		soonest = earlier(soonest, q.ripen(now, f))
 	}
+	short := f.starveErrands(h)
 	if !f.needsRefill(h) {
 		h.wait = Waiting(f.short)
 		f.lineUp(h, now)
@@ -78,17 +79,14 @@ func (f *Frontier) stand(h *host, now time.Time) {
 		return
 	}
 	// No URL in memory may be requested now.
-	short, refilling, hungry := false, false, false
+	refilling, hungry := false, false
 	for q := h.queues; q != nil; q = q.next {
 		switch {
 		case !q.waits() || q.parking || q.closing || q.undecided():
 		case !q.may():
 			short = true
-			if q.job.Limited && !q.job.stopped && q.job.tokens == 0 && !q.starving {
-				q.starving = true
-				q.job.starved.push(h)
-			}
-			if q.job.exhausted && !q.job.stopped && q.low(f) && q.open() && h.robots == robotsKnown && f.refills < maxRefills {
+			q.starve()
+			if q.job.spent() && !q.job.stopped && q.low(f) && q.open() && h.robots == robotsKnown && f.refills < maxRefills {
 				f.refill(q, now) // what is forbidden ends without a token
 			}
 		case q.asked > 0:
@@ -109,6 +107,35 @@ func (f *Frontier) stand(h *host, now time.Time) {
 		h.until, h.wait = at(soonest), Waiting(visit.WaitHold)
 	case short:
 		h.wait = Waiting(visit.WaitBudget)
+	}
+}
+
+// starveErrands queues a host for the tokens that its errands need, and reports whether any
+// lacks one.
+func (f *Frontier) starveErrands(h *host) (short bool) {
+	for _, e := range h.errands {
+		if q := h.queue(e.Job); q != nil && q.job.lacks(RequestToken) {
+			short = true
+			q.starveFor(RequestToken)
+		}
+	}
+	return short
+}
+
+// starve queues the host for the token that the job needs first.
+func (q *queue) starve() {
+	for k := range tokenKinds {
+		if q.job.lacks(k) {
+			q.starveFor(k)
+			return
+		}
+	}
+}
+
+func (q *queue) starveFor(k TokenKind) {
+	if !q.job.stopped && !q.starving[k] {
+		q.starving[k] = true
+		q.job.purses[k].starved.push(q.host)
 	}
 }
 

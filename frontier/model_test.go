@@ -77,9 +77,10 @@ type modelHost struct {
 
 type modelJob struct {
 	Job
-	budget  int // tokens left in the store
-	granted int
+	budget  [tokenKinds]int // tokens left in the store
+	granted [tokenKinds]int
 	pages   int
+	sent    int // requests with a token, settled
 	stopped bool
 	hosts   int             // that it may reserve, if it is host-limited
 	taken   map[string]bool // those it has reserved
@@ -142,6 +143,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	}
 	m.f = New(cfg, start)
 	rates := map[string]int64{"a": []int64{0, 1, 3, 20, 1000}[rng.IntN(5)], "b": []int64{0, 0, 5}[rng.IntN(3)]}
+	also := rand.New(rand.NewPCG(seed, 18)) // what was added later, so that the same seed draws the rest as before
 	for i := range 1 + rng.IntN(3) {
 		base := []time.Duration{0, 200 * time.Millisecond, time.Second}[rng.IntN(3)]
 		j := &modelJob{Job: Job{ID: job.ID(i + 1), Patience: time.Duration(1+rng.IntN(60)) * time.Minute}}
@@ -149,7 +151,10 @@ func newModel(t *testing.T, seed uint64) *model {
 			p.Base, p.InFlight, p.Jitter, p.FailureThreshold = base, 1+rng.IntN(6), 5*rng.IntN(2), 3+rng.IntN(10)
 		})
 		if rng.IntN(3) == 0 {
-			j.Limited, j.budget = true, 1+rng.IntN(60)
+			j.Limited, j.budget[PageToken] = true, 1+rng.IntN(60)
+		}
+		if also.IntN(3) == 0 {
+			j.RequestLimited, j.budget[RequestToken] = true, 1+also.IntN(90)
 		}
 		if rng.IntN(3) == 0 {
 			j.MaxPagesPerHost = 1 + rng.IntN(15)
@@ -240,7 +245,8 @@ func (m *model) done() bool {
 	}
 	left := false
 	for _, j := range m.jobs {
-		if !j.stopped && j.Limited && m.f.Exhausted(j.ID) {
+		p := &m.f.jobs[j.ID].purses[RequestToken]
+		if !j.stopped && (j.Limited && m.f.Exhausted(j.ID) || p.exhausted && p.tokens+p.out == 0) {
 			j.stopped = true
 			m.f.StopJob(m.now, j.ID)
 		}
@@ -381,10 +387,10 @@ func (m *model) calledOff(r Request, taken time.Time) {
 func (m *model) tokens(t Tokens) {
 	j := m.jobs[t.Job-1]
 	m.after(m.delay(20*time.Millisecond), func() {
-		n := min(t.N, j.budget, 1+m.rng.IntN(8))
-		j.budget -= n
-		j.granted += n
-		m.f.Grant(m.now, t.Job, n)
+		n := min(t.N, j.budget[t.Kind], 1+m.rng.IntN(8))
+		j.budget[t.Kind] -= n
+		j.granted[t.Kind] += n
+		m.f.Grant(m.now, t.Job, t.Kind, n)
 	})
 }
 
@@ -575,6 +581,9 @@ func (m *model) landed(r Request) {
 // answer generates the response of a host.
 func (m *model) answer(r Request) {
 	m.landed(r)
+	if j := m.jobs[r.payer.ID-1]; j.RequestLimited && r.sent {
+		j.sent++
+	}
 	h := m.byName[r.Host]
 	var a Answer
 	a.Status, a.Latency = http.StatusOK, 20*time.Millisecond
@@ -747,7 +756,7 @@ func (m *model) idle() {
 			m.bad("%s may be asked and was not", h.name)
 		}
 		for q := h.queues; q != nil; q = q.next {
-			if h.stage == live && h.wait == Waiting(visit.WaitBudget) && q.starving && q.may() {
+			if h.stage == live && h.wait == Waiting(visit.WaitBudget) && q.starving != [tokenKinds]bool{} && q.may() {
 				m.bad("%s waits for a token, and there is one", h.name)
 			}
 		}
@@ -846,8 +855,10 @@ func (m *model) check() {
 	}
 	for _, j := range m.jobs {
 		s := m.f.jobs[j.ID]
-		if j.Limited && (s.tokens+s.out+j.pages != j.granted) {
-			m.bad("job %d: %d tokens left, %d out, %d pages, %d granted", j.ID, s.tokens, s.out, j.pages, j.granted)
+		for k, used := range [tokenKinds]int{j.pages, j.sent} {
+			if p := &s.purses[k]; s.needs(TokenKind(k)) && p.tokens+p.out+used != j.granted[k] {
+				m.bad("job %d: %d tokens of kind %d left, %d out, %d used, %d granted", j.ID, p.tokens, k, p.out, used, j.granted[k])
+			}
 		}
 	}
 }
@@ -858,7 +869,7 @@ func (m *model) checkWait(h *host) {
 		return
 	}
 	for q := h.queues; q != nil; q = q.next {
-		if q.asked > 0 || q.parking || q.starving || q.turnless || q.aside > 0 || q.choice == choosing || q.job.stopped || len(q.busy) > 0 {
+		if q.asked > 0 || q.parking || q.starving != [tokenKinds]bool{} || q.turnless || q.aside > 0 || q.choice == choosing || q.job.stopped || len(q.busy) > 0 {
 			return
 		}
 	}
@@ -871,8 +882,9 @@ func (m *model) checkWait(h *host) {
 // final checks what is left at the end.
 func (m *model) final() {
 	for _, j := range m.jobs {
-		if j.Limited && j.stopped && m.waiting(j.ID) > 0 && j.pages < j.granted+j.budget {
-			m.bad("job %d stopped with %d pages of %d", j.ID, j.pages, j.granted+j.budget)
+		pages, requests := j.granted[PageToken]+j.budget[PageToken], j.granted[RequestToken]+j.budget[RequestToken]
+		if j.stopped && m.waiting(j.ID) > 0 && !(j.Limited && j.pages == pages) && !(j.RequestLimited && j.sent == requests) {
+			m.bad("job %d stopped with %d pages of %d, %d requests of %d", j.ID, j.pages, pages, j.sent, requests)
 		}
 	}
 	if m.f.refills != len(m.f.batch.Refill) || m.f.loads != 0 || m.f.suspect != nil || m.f.watched+len(m.f.aside) != 0 || len(m.f.doubts) != 0 {
@@ -899,7 +911,7 @@ func (m *model) final() {
 			m.f.Parked(m.now, p, 0)
 		}
 		for _, t := range b.Tokens {
-			m.f.Grant(m.now, t.Job, 0)
+			m.f.Grant(m.now, t.Job, t.Kind, 0)
 		}
 	}
 	for _, j := range m.jobs {

@@ -40,15 +40,15 @@ type queue struct {
 	pages      int32 // of the job on this host, for its limit per host
 	watch      int32 // URLs still to be watched
 
-	complete bool // the store holds nothing beyond head, later and busy
-	spilled  bool // a URL found no room in the head since the refill was requested
-	dry      bool // the rest in the store is not due before what is in later
-	starving bool // queued for page tokens
-	turnless bool // queued for turns of the tenant
-	judged   bool // what waits in the store was checked against Config.Forbidden, or is being checked
-	sifting  bool // the check is in progress
-	closing  bool // the job gives up on the host: nothing more is handed out
-	parking  bool // and a park is being written
+	complete bool             // the store holds nothing beyond head, later and busy
+	spilled  bool             // a URL found no room in the head since the refill was requested
+	dry      bool             // the rest in the store is not due before what is in later
+	starving [tokenKinds]bool // queued for tokens
+	turnless bool             // queued for turns of the tenant
+	judged   bool             // what waits in the store was checked against Config.Forbidden, or is being checked
+	sifting  bool             // the check is in progress
+	closing  bool             // the job gives up on the host: nothing more is handed out
+	parking  bool             // and a park is being written
 	choice   choice
 	booked   State // in the account of the job
 }

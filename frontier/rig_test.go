@@ -92,14 +92,16 @@ type rig struct {
 	urlStore *urlStore
 	now      time.Time
 
-	robots RobotsState // of hosts that are loaded
-	states map[string]HostState
-	tokens map[job.ID]int // tokens left in the store
-	refuse bool           // host-limited jobs may reserve no more hosts
-	turns  store.Timeline // of tenants with a rate
-	manual bool           // the test answers the requests of a batch
-	batch  Batch          // returned by the last next
-	limit  int
+	robots        RobotsState // of hosts that are loaded
+	states        map[string]HostState
+	tokens        map[job.ID]int // page tokens left in the store
+	requestTokens map[job.ID]int
+	late          *[]Tokens      // collects requests for tokens instead of granting them, unless nil
+	refuse        bool           // host-limited jobs may reserve no more hosts
+	turns         store.Timeline // of tenants with a rate
+	manual        bool           // the test answers the requests of a batch
+	batch         Batch          // returned by the last next
+	limit         int
 }
 
 // quick is a policy without randomness: one request per second, two in flight.
@@ -125,7 +127,7 @@ func newRig(t *testing.T, cfg Config, jobs ...Job) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, f: New(cfg, start), urlStore: newURLStore(), now: start, robots: RobotsState{Known: true, Ever: true},
-		states: map[string]HostState{}, tokens: map[job.ID]int{}, turns: store.Timeline{}, limit: 1000,
+		states: map[string]HostState{}, tokens: map[job.ID]int{}, requestTokens: map[job.ID]int{}, turns: store.Timeline{}, limit: 1000,
 	}
 	if len(jobs) == 0 {
 		jobs = []Job{plainJob(1)}
@@ -215,10 +217,17 @@ func (r *rig) answer(b *Batch) bool {
 	if len(refills) > 0 {
 		r.refill(refills)
 	}
+	if r.late != nil {
+		*r.late, tokens = append(*r.late, tokens...), nil
+	}
 	for _, w := range tokens {
-		n := min(w.N, r.tokens[w.Job])
-		r.tokens[w.Job] -= n
-		r.f.Grant(r.now, w.Job, n)
+		left := r.tokens
+		if w.Kind == RequestToken {
+			left = r.requestTokens
+		}
+		n := min(w.N, left[w.Job])
+		left[w.Job] -= n
+		r.f.Grant(r.now, w.Job, w.Kind, n)
 	}
 	for _, t := range takings {
 		r.f.Took(r.now, t, !r.refuse)

@@ -616,9 +616,108 @@ func TestTokens(t *testing.T) {
 	if waiting == 0 {
 		t.Error("nobody waits for the budget")
 	}
-	r.f.Grant(r.now, 1, 5)
-	if n := r.f.Unused(1); n != 5 {
+	r.f.Grant(r.now, 1, PageToken, 5)
+	if n, _ := r.f.Unused(1); n != 5 {
 		t.Errorf("%d tokens unused, want 5", n)
+	}
+}
+
+// TestRequestTokens: each request of a job with a request limit needs a token, also for
+// robots.txt and sitemaps. One that was not sent returns it.
+func TestRequestTokens(t *testing.T) {
+	j := limited(1)
+	j.RequestLimited = true
+	r := newRig(t, Config{}, j)
+	r.robots = RobotsState{}
+	r.tokens[1], r.requestTokens[1] = 100, 5
+	r.add(1, "https://a.example/1", "https://a.example/2", "https://a.example/3")
+	robots := r.one()
+	if robots.Kind != Robots || r.f.jobs[1].purses[RequestToken].out != 1 {
+		t.Fatalf("%+v without a token", robots)
+	}
+	r.f.Settle(r.now, robots, Answer{Answer: politeness.Answer{Status: 200}, Sent: true}, nil) // one
+	r.f.SetRobots(r.now, "https://a.example", RobotsState{Known: true, Ever: true})
+	r.f.Run(r.now, Errand{URL: mustURL("https://a.example/sitemap.xml"), Job: 1})
+	kinds := map[Kind]int{Robots: 1}
+	unsent := 0
+	for range 20 {
+		for _, req := range r.next() {
+			switch {
+			case unsent < 2:
+				unsent++
+				r.f.PutBack(r.now, req)
+			case req.Kind == Sitemap:
+				kinds[Sitemap]++
+				r.f.Sent(r.now, req)
+				r.f.Settle(r.now, req, Answer{Answer: politeness.Answer{Status: 200}}, nil)
+			default:
+				kinds[Page]++
+				r.ok(req)
+			}
+		}
+		r.now = r.now.Add(time.Minute)
+	}
+	if kinds[Page] != 3 || kinds[Sitemap] != 1 || unsent != 2 || r.requestTokens[1] != 0 {
+		t.Errorf("%v, %d not sent, %d tokens left in the store", kinds, unsent, r.requestTokens[1])
+	}
+	// All five are used: a new URL waits, and goes on with a sixth.
+	r.add(1, "https://a.example/4")
+	r.none()
+	if v, ok := r.f.View("https://a.example"); !ok || v.Doing != Waiting(visit.WaitBudget) {
+		t.Errorf("it waits for %v", v.Doing)
+	}
+	r.requestTokens[1] = 1
+	r.f.Again(1)
+	r.ok(r.one())
+	r.f.Again(1)
+	r.none()
+	if p := r.f.jobs[1].purses[RequestToken]; p.tokens+p.out != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestErrandHasItsTurn: a sitemap of a job whose request tokens come late has its turn on a
+// host that another job keeps busy, and does not block the host when there are none.
+func TestErrandHasItsTurn(t *testing.T) {
+	j := plainJob(1)
+	j.RequestLimited = true
+	r := newRig(t, Config{}, j, plainJob(2))
+	var late []Tokens
+	r.late = &late
+	r.add(2, pages("a.example", 40)...)
+	r.f.Run(r.now, Errand{URL: mustURL("https://a.example/sitemap.xml"), Job: 1})
+	sitemaps, refused, pages := 0, 0, 0
+	for range 60 {
+		for _, req := range r.next() {
+			if req.Kind == Sitemap {
+				sitemaps++
+				r.f.Sent(r.now, req)
+				r.f.Settle(r.now, req, Answer{Answer: politeness.Answer{Status: 200}}, nil)
+			} else {
+				pages++
+				r.ok(req)
+			}
+		}
+		asked := late
+		late = nil
+		for _, w := range asked {
+			if w.N != 1 || w.Kind != RequestToken {
+				t.Errorf("asked for %+v", w)
+			}
+			if pages < 5 {
+				refused++
+				r.f.Grant(r.now, w.Job, w.Kind, 0)
+			} else {
+				r.f.Grant(r.now, w.Job, w.Kind, 1)
+			}
+		}
+		if len(asked) == 0 {
+			r.f.Again(1)
+			r.now = r.now.Add(10 * time.Second)
+		}
+	}
+	if sitemaps != 1 || refused == 0 || pages < 15 {
+		t.Errorf("%d sitemaps, %d requests for tokens refused, %d pages of the other job", sitemaps, refused, pages)
 	}
 }
 
@@ -934,7 +1033,7 @@ func TestFarPageLimit(t *testing.T) {
 				}
 				r.answer(&Batch{Tokens: asked})
 				asked, since = nil, 0
-				held = max(held, r.f.jobs[1].tokens)
+				held = max(held, r.f.jobs[1].purses[PageToken].tokens)
 			}
 			for _, s := range r.f.account.Shares(r.now) {
 				if s.State == Waiting(visit.WaitBudget) && s.Part > 0.05 {

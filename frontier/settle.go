@@ -17,6 +17,7 @@ import (
 type Answer struct {
 	politeness.Answer
 	Answered  bool // see [politeness.Attempt]
+	Sent      bool // a request was sent, though [Frontier.Sent] may not have been called
 	Local     bool
 	FirstByte time.Time  // of a response that was not complete
 	Remote    netip.Addr // the address it was sent to; invalid without a connection
@@ -83,6 +84,10 @@ func (f *Frontier) Looking(now time.Time, r Request, looking bool) {
 	}
 	f.look(fl.host, now)
 }
+
+// MaybeSent reports that a request may have been sent, though it is not known when: its
+// token counts as used.
+func (f *Frontier) MaybeSent(r Request) { r.flight.spend(RequestToken) }
 
 // left records that a request is no longer about to be sent, and re-evaluates the
 // hosts that waited for that.
@@ -156,7 +161,8 @@ func (f *Frontier) callOff(fl *flight, now time.Time) {
 		f.left(fl, now)
 	}
 	f.landed(fl, now)
-	f.giveBack(fl, now)
+	f.giveBack(fl, PageToken, now)
+	f.endRequest(fl, fl.sent, now)
 }
 
 // landed records that a request is no longer in flight.
@@ -196,15 +202,31 @@ func (f *Frontier) read(now time.Time) {
 	}
 }
 
-// giveBack returns the page token of a request that fetched no page.
-func (f *Frontier) giveBack(fl *flight, now time.Time) {
-	if !fl.token {
-		return
+// giveBack returns a token that a request did not use: it fetched no page, or was not sent.
+func (f *Frontier) giveBack(fl *flight, k TokenKind, now time.Time) {
+	if fl.spend(k) {
+		fl.payer.purses[k].tokens++
+		f.wakeStarved(fl.payer, k, now)
 	}
-	fl.token = false
-	fl.job.out--
-	fl.job.tokens++
-	f.wakeStarved(fl.job, now)
+}
+
+// spend uses up the token of a request, and reports whether it had one.
+func (fl *flight) spend(k TokenKind) bool {
+	had := fl.tokens[k]
+	if had {
+		fl.tokens[k] = false
+		fl.payer.purses[k].out--
+	}
+	return had
+}
+
+// endRequest uses up the token of a request that was sent, or returns it.
+func (f *Frontier) endRequest(fl *flight, sent bool, now time.Time) {
+	if sent {
+		fl.spend(RequestToken)
+	} else {
+		f.giveBack(fl, RequestToken, now)
+	}
 }
 
 // Settle reports the result of a request. The visit of a page has the outcome that
@@ -212,6 +234,7 @@ func (f *Frontier) giveBack(fl *flight, now time.Time) {
 func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Settled {
 	fl := r.flight
 	h := fl.host
+	sent := fl.sent || a.Sent
 	if !fl.sent {
 		// It was never sent. The host is treated as if it just got a request.
 		h.state = h.policy.Sent(h.state, now)
@@ -226,6 +249,7 @@ func (f *Frontier) Settle(now time.Time, r Request, a Answer, v *visit.Visit) Se
 		a.Tries = fl.entry.tries
 	}
 	f.landed(fl, now)
+	f.endRequest(fl, sent, now)
 	f.notice(now, fl, a)
 	doubtful := a.Fault != politeness.NoFault && !a.Answered
 	if _, down := f.outage.Down(); doubtful && (down || fl.takenAt.Before(f.upAt)) {
@@ -274,13 +298,10 @@ func (f *Frontier) settlePage(now time.Time, r Request, a Answer, v *visit.Visit
 	}
 	if s.Verdict == Ended && v.Outcome.Page() {
 		q.pages++
-		if fl.token {
-			fl.token = false
-			fl.job.out--
-		}
+		fl.spend(PageToken)
 		return s
 	}
-	f.giveBack(fl, now)
+	f.giveBack(fl, PageToken, now)
 	if s.Verdict == Ended && doubtful {
 		s.Verdict = InDoubt
 		f.doubts = append(f.doubts, doubt{now, r, v, s})
@@ -458,24 +479,25 @@ func (f *Frontier) resolve(now time.Time) {
 	})
 }
 
-// Grant reports how many page tokens a job was given. With none the job waits until
-// some are returned.
-func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
+// Grant reports how many tokens a job was given. With none the job waits until some are
+// returned.
+func (f *Frontier) Grant(now time.Time, id job.ID, k TokenKind, n int) {
 	j := f.jobs[id]
-	j.asking = false
-	j.exhausted = n == 0
-	j.scarce = n < j.wanted
-	if j.starved.len() > 0 { // too few were requested, or too late
-		j.stock = min(tokensAtOnce, max(4*j.stock, j.starved.len()))
+	p := &j.purses[k]
+	p.asking = false
+	p.exhausted = n == 0
+	p.scarce = n < p.wanted
+	if k == PageToken && p.starved.len() > 0 { // too few were requested, or too late
+		p.stock = min(tokensAtOnce, max(4*p.stock, p.starved.len()))
 	}
-	j.tokens += n
+	p.tokens += n
 	j.looked = 0
-	f.wakeStarved(j, now)
-	if !j.exhausted {
+	f.wakeStarved(j, k, now)
+	if !p.exhausted {
 		return
 	}
-	for i := range j.starved.len() {
-		h := j.starved.at(i)
+	for i := range p.starved.len() {
+		h := p.starved.at(i)
 		if q := h.queue(id); q != nil && (h.queues.next != nil || q.low(f)) {
 			f.look(h, now) // other jobs need not wait for its turn, nor forbidden URLs for a token
 		}
@@ -485,11 +507,12 @@ func (f *Frontier) Grant(now time.Time, id job.ID, n int) {
 // wakeStarved re-evaluates hosts until as many are ready as there are tokens, and
 // reports whether any is. Hosts that must get URLs first may be late for the tokens;
 // only a few of them are woken at a time.
-func (f *Frontier) wakeStarved(j *jobState, now time.Time) (woke bool) {
-	for n, hungry := j.tokens, 0; n > 0 && hungry < wokenHungry && j.starved.len() > 0; {
-		h := j.starved.pop(0)
+func (f *Frontier) wakeStarved(j *jobState, k TokenKind, now time.Time) (woke bool) {
+	p := &j.purses[k]
+	for n, hungry := p.tokens, 0; n > 0 && hungry < wokenHungry && p.starved.len() > 0; {
+		h := p.starved.pop(0)
 		if q := h.queue(j.ID); q != nil {
-			q.starving = false
+			q.starving[k] = false
 		}
 		f.look(h, now)
 		switch h.line {
@@ -507,28 +530,34 @@ func (f *Frontier) wakeStarved(j *jobState, now time.Time) (woke bool) {
 // wokenHungry is how many hosts without URLs are woken for tokens at a time.
 const wokenHungry = 64
 
-// Again lets a job that was given no page tokens request them again: other workers may
-// have returned some.
+// Again lets a job that was given no tokens request them again: other workers may have
+// returned some.
 func (f *Frontier) Again(id job.ID) {
-	if j := f.jobs[id]; j != nil {
-		j.exhausted = false
+	j := f.jobs[id]
+	if j == nil {
+		return
 	}
+	if f.Exhausted(id) {
+		j.purses[PageToken].exhausted = false
+	}
+	j.purses[RequestToken].exhausted = false
 }
 
 // Exhausted reports whether the job has used up its page limit: no token is left, and
 // none can be returned.
 func (f *Frontier) Exhausted(id job.ID) bool {
-	j := f.jobs[id]
-	return j.exhausted && j.tokens == 0 && j.out == 0
+	p := &f.jobs[id].purses[PageToken]
+	return p.exhausted && p.tokens == 0 && p.out == 0
 }
 
-// Starved reports whether a URL of the job in memory waits for nothing but a token, as far
-// as a few hosts tell.
+// Starved reports whether a URL of the job in memory waits for nothing but a page token, as
+// far as a few hosts tell.
 func (f *Frontier) Starved(id job.ID) bool {
 	j := f.jobs[id]
-	for i := range min(j.starved.len(), wokenHungry) {
-		h := j.starved.at(i)
-		if q := h.queue(id); q != nil && h.stage == live && h.robots == robotsKnown && j.short() && q.open() && f.peel(q) {
+	p := &j.purses[PageToken]
+	for i := range min(p.starved.len(), wokenHungry) {
+		h := p.starved.at(i)
+		if q := h.queue(id); q != nil && h.stage == live && h.robots == robotsKnown && j.lacks(PageToken) && q.open() && f.peel(q) {
 			return true
 		}
 	}
@@ -537,19 +566,22 @@ func (f *Frontier) Starved(id job.ID) bool {
 
 // Unspent takes back the tokens of a job if none was used or granted since the last
 // call, to be returned: other workers may have hosts for them.
-func (f *Frontier) Unspent(id job.ID) int {
+func (f *Frontier) Unspent(id job.ID) (pages, requests int) {
 	j := f.jobs[id]
 	if turn := j.claim.turn + 1; turn != j.looked {
 		j.looked = turn
-		return 0
+		return 0, 0
 	}
 	return f.Unused(id)
 }
 
 // Unused takes back the tokens of a job that are not in use, to be returned.
-func (f *Frontier) Unused(id job.ID) int {
-	j := f.jobs[id]
-	n := j.tokens
-	j.tokens, j.stock = 0, 0
-	return n
+func (f *Frontier) Unused(id job.ID) (pages, requests int) {
+	var n [tokenKinds]int
+	for k := range tokenKinds {
+		p := &f.jobs[id].purses[k]
+		n[k] = p.tokens
+		p.tokens, p.stock = 0, 0
+	}
+	return n[PageToken], n[RequestToken]
 }

@@ -32,7 +32,7 @@ func TestHungryHostWithoutTokens(t *testing.T) {
 	r.next()
 	r.refill(r.batch.Refill)
 	r.next()
-	r.f.Grant(r.now, 1, 1)
+	r.f.Grant(r.now, 1, PageToken, 1)
 	// b.example waits for URLs while a.example takes the token.
 	r.put(1, "https://b.example/1")
 	r.f.Warm(r.now, mustURL("https://b.example/"), []job.ID{1})
@@ -49,7 +49,7 @@ func TestHungryHostWithoutTokens(t *testing.T) {
 	r.ok(a)
 	r.manual = false
 	r.next()
-	r.f.Grant(r.now, 1, 1)
+	r.f.Grant(r.now, 1, PageToken, 1)
 	if b := r.one(); b.Host != "https://b.example" {
 		t.Errorf("%s got the token", b.Host)
 	}

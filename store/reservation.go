@@ -29,7 +29,7 @@ type Reserved struct {
 
 // Check reports an invalid reservation. An engine calls it first.
 func (r *Reservation) Check() error {
-	if r.Max <= 0 || r.N < 0 {
+	if r.Max < 0 || r.N < 0 {
 		return fmt.Errorf("reserve %d requests of job %d: a limit of %d", r.N, r.Job, r.Max)
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 	"headway/internal/jobrun"
 	"headway/internal/loop"
 	"headway/job"
-	"headway/limit"
 	"headway/store"
 )
 
@@ -73,12 +72,12 @@ func (js *jobs) sendErrands(now time.Time, errands []store.Errand) {
 	}
 }
 
-// returnTokens returns unused page tokens.
+// returnTokens returns unused tokens.
 func (js *jobs) returnTokens(ctx context.Context, now time.Time) error {
 	var list []store.Return
 	for id, r := range js.runs {
-		if n := js.f.Unused(id); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
-			list = append(list, store.Return{Job: id, Tokens: n})
+		if back, ok := r.unused(js.f.Unused(id)); ok {
+			list = append(list, back)
 		}
 	}
 	return js.commits.Return(ctx, now, list)

@@ -40,7 +40,7 @@ func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 	switch {
 	case l.LocalErr != nil:
 		lr.redirects.Drop(&r.Item)
-		lr.calledOff(now, r, l.Sent, l.LocalErr)
+		lr.calledOff(now, r, l.Sent, l.Left, l.LocalErr)
 	case l.Judged:
 		lr.f.PutBack(now, r)
 		run.stopAtPageLimit(now)
@@ -74,12 +74,16 @@ func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 // onRobots handles the result of a robots.txt request.
 func (lr *learner) onRobots(now time.Time, l fetchpool.Robots) {
 	s := lr.sites[l.Request.Host]
+	payer := lr.jobs.runs[l.Request.Payer()]
+	if payer != nil {
+		payer.returnRequests(l.Followed - max(l.Left-1, 0))
+	}
 	if l.LocalErr != nil {
-		lr.calledOff(now, l.Request, l.Sent, l.LocalErr)
+		lr.calledOff(now, l.Request, l.Sent, l.Left > 0, l.LocalErr)
 		return
 	}
-	for _, r := range lr.jobs.runsOf(l.Request.Host) {
-		r.spend(now, 0, l.RequestsSent, l.Wire)
+	if payer != nil {
+		payer.spend(now, 0, l.RequestsSent, l.Wire)
 	}
 	if reason := l.Refused(); reason != "" {
 		// Nothing was sent, so there is nothing to learn or to wait for.
@@ -123,7 +127,7 @@ func (lr *learner) onSitemap(now time.Time, l fetchpool.Sitemap) {
 	r := l.Request
 	switch {
 	case l.LocalErr != nil:
-		lr.calledOff(now, r, l.Sent, l.LocalErr)
+		lr.calledOff(now, r, l.Sent, l.Left, l.LocalErr)
 		return
 	case l.Skipped:
 		lr.f.Skip(now, r)
@@ -139,10 +143,12 @@ func (lr *learner) onSitemap(now time.Time, l fetchpool.Sitemap) {
 }
 
 // calledOff puts back a request that failed for a local reason. If it was sent (sent is not
-// zero) it still counts for the host's pace.
-func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, own error) {
+// zero) it still counts for the host's pace; if it may have been (left), for the limits.
+func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, left bool, own error) {
 	if !sent.IsZero() {
 		lr.f.Sent(sent, r) // possibly reported before
+	} else if left {
+		lr.f.MaybeSent(r)
 	}
 	if lr.f.PutBack(now, r) {
 		lr.hosts.touch(r.Host)

@@ -153,18 +153,26 @@ func (qs *queues) startRefill(ctx context.Context, now time.Time) {
 	})
 }
 
-// reserve requests page tokens.
+// reserve requests tokens.
 func (qs *queues) reserve(ctx context.Context, t frontier.Tokens) {
 	qs.tokens++
-	read := qs.read
-	loop.Once(ctx, qs.loop, func(ctx context.Context) (int, error) {
-		return read.reserve(ctx, t)
+	read, run := qs.read, qs.jobs.runs[t.Job]
+	loop.Once(ctx, qs.loop, func(ctx context.Context) (n int, err error) {
+		if t.Kind == frontier.PageToken {
+			return read.reserve(ctx, t)
+		}
+		err = qs.loop.Retry(ctx, func() error {
+			got, err := run.reserveRequests(ctx, t.N)
+			n = got.N
+			return err
+		})
+		return n, err
 	}, func(now time.Time, n int, err error) {
 		qs.tokens--
 		if err != nil {
-			qs.loop.FailUnless(ctx, fmt.Errorf("reserve pages: %w", err))
+			qs.loop.FailUnless(ctx, fmt.Errorf("reserve tokens: %w", err))
 			return
 		}
-		qs.f.Grant(now, t.Job, n)
+		qs.f.Grant(now, t.Job, t.Kind, n)
 	})
 }

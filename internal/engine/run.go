@@ -69,7 +69,7 @@ type fleetJob struct {
 	home        store.Slot // its owner supervises the job
 	seeded      bool       // we added its seeds
 	supervision chore
-	unspentAt   time.Time // when to check next for unused page tokens
+	unspentAt   time.Time // when to check next for unused tokens
 	usageAt     time.Time // when to store usage next; see storesUsage
 	hostTime    hostTime
 	cancelled   bool            // a cancellation is being stored
@@ -110,7 +110,7 @@ func (r *run) frontierJob() frontier.Job {
 	}
 	j := frontier.Job{
 		ID: r.ID, Tenant: r.Tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.probing,
-		MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), HostLimited: r.cfg.Limits.Of(limit.Hosts).Limited(),
+		RequestLimited: r.requestLimited(), MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), HostLimited: r.cfg.Limits.Of(limit.Hosts).Limited(),
 		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.sites[host]; fit || s != nil && s.owned || r.owned[host] {
@@ -233,8 +233,8 @@ func (r *run) bytesLeft(busy int) (n int, ok bool) {
 	return r.tally.BytesLeft(l.Max-r.budget.Spent().Bytes, busy), true
 }
 
-// holdToLimits stops the job when a limit is reached. The page limit is enforced by tokens;
-// in a fleet the supervising worker enforces the others.
+// holdToLimits stops the job when a limit is reached. The page limit is enforced by tokens,
+// and in a fleet the request limit, too; there the supervising worker enforces the others.
 func (r *run) holdToLimits(now time.Time) {
 	if r.shared {
 		r.stopAtUsage(now)
@@ -250,14 +250,11 @@ func (r *run) holdToLimits(now time.Time) {
 	r.halt(now, jobrun.EndFor(over))
 }
 
-// stopAtUsage sends no further requests of a fleet job that has used up its requests or
-// bytes, as far as this worker knows: what was stored when it opened the job, and its own
-// usage since. The supervising worker reads the usage of all workers and ends the job.
+// stopAtUsage sends no further requests of a fleet job that has used up its bytes, as far as
+// this worker knows: what was stored when it opened the job, and its own usage since. The supervising worker reads the usage of all workers and ends the job.
 func (r *run) stopAtUsage(now time.Time) {
-	for _, n := range usageLimits {
-		if r.cfg.Limits.Of(n).Reached(r.budget.Spent().Of(n)) {
-			r.f.StopJob(now, r.ID)
-		}
+	if r.cfg.Limits.Of(limit.Bytes).Reached(r.budget.Spent().Bytes) {
+		r.f.StopJob(now, r.ID)
 	}
 }
 
@@ -345,15 +342,49 @@ func (r *run) concluded(ctx context.Context) bool {
 
 var errTimeUp = errors.New("time limit of the crawl reached")
 
-// returnUnspent returns page tokens that were unused for a while: their host may belong to
+// returnUnspent returns tokens that were unused for a while: their host may belong to
 // another worker by now.
 func (r *run) returnUnspent(now time.Time) {
 	if now.Before(r.unspentAt) {
 		return
 	}
 	r.unspentAt = now.Add(superviseEvery)
-	if n := r.f.Unspent(r.ID); n > 0 {
-		r.enqueue(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
+	if back, ok := r.unused(r.f.Unspent(r.ID)); ok {
+		r.enqueue(committer.Entry{Tokens: &back})
+	}
+}
+
+// unused is the return of tokens that were not used; not ok if there is nothing to return.
+func (r *run) unused(pages, requests int) (back store.Return, ok bool) {
+	back = store.Return{Job: r.ID, Requests: requests}
+	if r.cfg.Limits.Of(limit.Pages).Limited() {
+		back.Tokens = pages
+	}
+	return back, back.Tokens+back.Requests > 0
+}
+
+// requestLimited reports whether each request must be reserved: on one machine the crawl
+// counts them itself.
+func (r *run) requestLimited() bool { return r.shared && r.cfg.Limits.Of(limit.Requests).Limited() }
+
+// reserveRequests reserves up to n requests of the job. It may be called from any goroutine.
+func (r *run) reserveRequests(ctx context.Context, n int) (store.Reserved, error) {
+	return r.Queue.ReserveRequests(ctx, store.Reservation{Worker: r.worker, Job: r.ID, Max: r.cfg.Limits.Max(limit.Requests), N: n})
+}
+
+// reserveHop reserves a request for a redirect of robots.txt.
+func (r *run) reserveHop(ctx context.Context) error {
+	got, err := r.reserveRequests(ctx, 1)
+	if err == nil && got.N == 0 {
+		err = r.cfg.Limits.Of(limit.Requests).Exceeded(got.Requests)
+	}
+	return err
+}
+
+// returnRequests returns requests that were reserved and not sent.
+func (r *run) returnRequests(n int64) {
+	if n > 0 && r.requestLimited() {
+		r.enqueue(committer.Entry{Tokens: &store.Return{Job: r.ID, Requests: int(n)}})
 	}
 }
 

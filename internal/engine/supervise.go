@@ -217,7 +217,7 @@ func (o *opener) newRun(j store.Job) (*run, error) {
 	}
 	r.shared, r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = true, j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
 	r.settings, r.ranFor = j.Settings, j.RanFor
-	r.layers, r.Queue = j.Layers, o.queue
+	r.layers, r.Queue, r.Worker = j.Layers, o.queue, o.worker
 	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(o.key, cfg.Seeds[0].Domain())
 	return r, nil
@@ -241,8 +241,8 @@ func (m *member) endRun(now time.Time, r *run) {
 			}
 		})
 	}
-	if n := m.f.Unused(r.ID); n > 0 && r.cfg.Limits.Of(limit.Pages).Limited() {
-		m.enqueue(committer.Entry{Tokens: &store.Return{Job: r.ID, Tokens: n}})
+	if back, ok := r.unused(m.f.Unused(r.ID)); ok {
+		m.enqueue(committer.Entry{Tokens: &back})
 	}
 	times := r.takeHostTime(now)
 	if len(times) > 0 {
@@ -259,9 +259,7 @@ var errEnded = errors.New("the job has ended")
 func (m *member) tickJob(work context.Context, now time.Time, r *run) {
 	r.giveUpInFlight(now)
 	m.supervise(work, now, r)
-	if m.f.Exhausted(r.ID) {
-		m.f.Again(r.ID) // others may have returned tokens
-	}
+	m.f.Again(r.ID) // others may have returned tokens
 	r.returnUnspent(now)
 	m.storeHostTime(now, r)
 }

@@ -25,6 +25,10 @@ func (c *crawler) task(r frontier.Request) fetchpool.Task {
 		t.Job, t.JudgeOnly = run.fetchJob(), run.probing
 	}
 	switch r.Kind {
+	case frontier.Robots:
+		if payer := c.jobs.runs[r.Payer()]; payer != nil && payer.requestLimited() {
+			t.Follow = payer.reserveHop
+		}
 	case frontier.Page:
 		t.First = run.wantsSitemaps(s)
 	case frontier.Sitemap:

@@ -26,7 +26,7 @@ func (r *Robots) RequestsSent() int {
 	if r.Sent() {
 		return len(r.Hops)
 	}
-	return len(r.Hops) - 1 // the last was not sent
+	return max(len(r.Hops)-1, 0) // the last was not sent
 }
 
 // Robots requests the robots.txt of a host, conditional on the known version. With

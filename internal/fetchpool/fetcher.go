@@ -3,6 +3,7 @@ package fetchpool
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,7 @@ func (f *taskFetcher) prepare(req *fetch.Request) {
 // last.
 func (f *taskFetcher) Robots(ctx context.Context, req fetch.Request) (*fetch.Result, []weburl.URL, error) {
 	f.prepare(&req)
+	req.Follow = f.t.follow()
 	d := f.t.Departures
 	d.inFlight.Add(1)
 	res, hops, err := f.p.cfg.Fetcher.Robots(ctx, req)
@@ -84,6 +86,9 @@ func (f *taskFetcher) Do(ctx context.Context, req fetch.Request) (*fetch.Result,
 
 // localErr returns the local error behind a failed request: that of an archive comes first.
 func (f *taskFetcher) localErr(_ context.Context, err error) error {
+	if errors.Is(err, ErrNoRequest) {
+		return err
+	}
 	lease := f.t.Lease
 	return cmp.Or(f.archive.err, lease.LocalError(err), exchange.LocalError(lease.Context(f.t.ctx), err))
 }

@@ -20,6 +20,7 @@ type Sitemap struct {
 	Wire     int64
 	LocalErr error // a local error: nothing is known
 	Sent     time.Time
+	Left     bool // it may have been sent, though it has a LocalErr
 }
 
 // sitemapChunk is how many entries are stored at a time.
@@ -40,12 +41,14 @@ func (p *Pool) fetchSitemap(t *underway) (done bool) {
 	}
 	s := p.requester(t, output.ForSitemap, visit.Item{Job: r.Job}).Sitemap(t.Lease.Context(t.ctx), t.Host, r.URL)
 	defer s.Close()
+	l.Left = t.left.Load() > 0
 	if s.LocalErr != nil {
 		l.Sent, l.LocalErr = p.sentAt(s.Result), s.LocalErr
 		land()
 		return false
 	}
 	l.Answer, l.Wire = p.answer(&s.Answer), s.WireBytes
+	l.Answer.Sent = l.Left
 	l.Answer.Latency = 0 // latencies are compared among pages only
 	land()
 	switch {

@@ -2,6 +2,7 @@ package fetchpool
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"headway/content"
@@ -31,6 +32,9 @@ type Task struct {
 	Listing   Listing // of a sitemap
 	First     bool    // of a page: the first of its job on the host, so its sitemaps are wanted
 	JudgeOnly bool    // of a page: check robots.txt, but do not fetch
+	// Follow, of a robots.txt, reserves another request before a redirect is followed. It may
+	// block. Nil means that there is no limit.
+	Follow func(ctx context.Context) error
 }
 
 // Job is what a worker needs to know about a job. It does not change while the job runs.
@@ -88,4 +92,7 @@ type underway struct {
 	Task
 	ctx   context.Context // of its work
 	place *place
+
+	followed atomic.Int64 // redirects of robots.txt, each reserved with Follow
+	left     atomic.Int64 // requests that may have been sent
 }

@@ -205,6 +205,40 @@ func TestLimitsOfUse(t *testing.T) {
 	f.leaveAll()
 }
 
+// TestServiceRequestLimit: hosts never see more requests than a job's limit, robots.txt
+// included, while workers are killed; what a killed worker had reserved counts as sent. An
+// extension continues to its new limit.
+func TestServiceRequestLimit(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, setup{hosts: 12, pages: 200, pace: 300 * time.Millisecond})
+	for range 3 {
+		f.start()
+	}
+	f.awaitWorkers(3)
+	kill, kills := f.killing(3)
+	id := f.submitFor(f.lab.Seeds(), "--max-requests", "240")
+	for _, most := range []int64{240, 320} {
+		if most > 240 {
+			f.run("job", "extend", strconv.FormatInt(id, 10), "--max-requests", strconv.FormatInt(most, 10))
+		}
+		j := f.await(id, f.long(), kill)
+		l := f.limits(id)
+		if j.State != "partial" || j.Reason != "max_requests" || len(l.Errors) != 1 || l.Errors[0].Max != float64(most) || l.Errors[0].Observed != float64(most) {
+			t.Fatalf("%s (%s), %+v, want %d requests", j.State, j.Reason, l, most)
+		}
+		sent := f.lab.Stats().Total.Requests
+		t.Logf("%d requests of %d after %d kills", sent, most, *kills)
+		// A killed worker had at most one request in flight, or about to be sent, to each host.
+		if sent > most || sent < most-int64(*kills*f.hosts) {
+			t.Errorf("%d requests of %d after %d kills", sent, most, *kills)
+		}
+	}
+	if *kills == 0 {
+		t.Error("no worker was killed")
+	}
+	f.leaveAll()
+}
+
 // killing returns a function that replaces a worker by a new one when it is time: first after
 // four seconds, then once a lease, up to a number of times, which it counts.
 func (f *fleet) killing(most int) (kill func(), done *int) {

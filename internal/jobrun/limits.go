@@ -51,7 +51,8 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 // spent is the usage of the job in the whole fleet.
 func (s *Stored) spent(ctx context.Context, counts *store.Counts, known limit.Use) (limit.Use, error) {
 	spent := limit.Use{Pages: counts.Pages(), Time: known.Time, Hosts: known.Hosts}
-	if s.Limits.Of(limit.Requests).Limited() || s.Limits.Of(limit.Bytes).Limited() {
+	most := s.Limits.Of(limit.Requests)
+	if most.Limited() || s.Limits.Of(limit.Bytes).Limited() {
 		list, err := s.Store.Points(ctx, s.ID)
 		if err != nil {
 			return spent, fmt.Errorf("read time series: %w", err)
@@ -60,6 +61,13 @@ func (s *Stored) spent(ctx context.Context, counts *store.Counts, known limit.Us
 			spent.Requests += list[i].Requests
 			spent.Bytes += list[i].Bytes
 		}
+	}
+	if most.Limited() {
+		used, err := s.Queue.ReserveRequests(ctx, store.Reservation{Worker: s.Worker, Job: s.ID, Max: most.Max})
+		if err != nil {
+			return spent, err
+		}
+		spent.Requests = max(spent.Requests, used.Requests) // workers of an older version reserve none
 	}
 	if most := s.Limits.Of(limit.Hosts); most.Limited() && !most.Reached(known.Hosts) {
 		t, _, err := s.Take(ctx, nil)
@@ -100,7 +108,8 @@ func (s *Stored) stopped(ctx context.Context, counts *store.Counts, q Snapshot) 
 		return nil, err
 	}
 	used := s.Limits.Of(limit.Pages).Reached(counts.Pages()) // otherwise the tenant's quota is used up
-	if over.Limit == limit.Pages && used && q.Tokens && !q.Starved && s.resolving.Continue(s.Now(), counts.Waiting) {
+	resolves := over.Limit == limit.Requests || over.Limit == limit.Pages && used && q.Tokens && !q.Starved
+	if resolves && s.resolving.Continue(s.Now(), counts.Waiting) {
 		return nil, nil
 	}
 	if _, err := s.Queue.Note(ctx, store.StopOf(s.ID, s.Now(), over)); err != nil {

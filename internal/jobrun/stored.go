@@ -41,12 +41,13 @@ type Spec struct {
 // Stored is a job in the store.
 type Stored struct {
 	Spec
-	ID    job.ID
-	Rules *discovery.Rules
-	Store store.Store
-	Queue store.Queue // of a fleet; nil otherwise
-	Log   *slog.Logger
-	Now   func() time.Time
+	ID     job.ID
+	Rules  *discovery.Rules
+	Store  store.Store
+	Queue  store.Queue    // of a fleet; nil otherwise
+	Worker store.WorkerID // of a fleet: who asks
+	Log    *slog.Logger
+	Now    func() time.Time
 
 	reported  sync.Map  // warnings that were stored, by [reported]
 	resolving Resolving // of Supervise

@@ -98,7 +98,7 @@ func testRequests(t *testing.T, open Open) {
 		if _, err := q.ReserveRequests(w.ctx, store.Reservation{Worker: w.w.id, Job: w.job, Max: 9, N: 1}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a dropped job: %v", err)
 		}
-		for _, r := range []store.Reservation{{Worker: w.w.id, Job: w.job, N: 1}, {Worker: w.w.id, Job: w.job, Max: 1, N: -1}} {
+		for _, r := range []store.Reservation{{Worker: w.w.id, Job: w.job, Max: -1, N: 1}, {Worker: w.w.id, Job: w.job, Max: 1, N: -1}} {
 			if _, err := q.ReserveRequests(w.ctx, r); err == nil || errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v: %v", r, err)
 			}
