@@ -135,10 +135,52 @@ func requestLimit(t *testing.T, seed uint64) {
 	}
 	used, err := f.st.(*memory.Store).ReserveRequests(t.Context(), store.Reservation{Worker: w, Job: id, Max: most})
 	sent := f.web.Stats().Total.Requests
-	if err != nil || j.State != job.Partial || j.Reason != "max_requests" || used.Requests != most || sent > most || sent < most-int64(hosts*crashes) {
-		t.Errorf("%s (%s) with %d requests of %d sent after %d crashes, %d used: %v", j.State, j.Reason, sent, most, crashes, used.Requests, err)
+	if err != nil || j.State != job.Partial || j.Reason != "max_requests" || used.Use.Requests != most || sent > most || sent < most-int64(hosts*crashes) {
+		t.Errorf("%s (%s) with %d requests of %d sent after %d crashes, %d used: %v", j.State, j.Reason, sent, most, crashes, used.Use.Requests, err)
 	}
 	if told := f.notices(id); !strings.HasSuffix(told, fmt.Sprintf("Job limit: Maximum %d requests per crawl", most)) {
+		t.Errorf("notices:\n%s", told)
+	}
+}
+
+// TestFleetByteLimit runs jobs with a byte limit on workers, some of which crash: hosts send no
+// more than the limit and the responses in flight when it was reached.
+func TestFleetByteLimit(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { byteLimit(t, seed) })
+		})
+	}
+}
+
+func byteLimit(t *testing.T, seed uint64) {
+	const hosts, body = 12, 2 << 10 // of small
+	random := rand.New(rand.NewPCG(seed, 1))
+	most := int64(30_000 + random.IntN(60_000))
+	f := newLimited(t, farm(hosts, small(40)), limit.Limits{})
+	id := f.requestLimited(limit.Limits{Bytes: most})
+	far := func(l *line) { l.far = 50 * time.Millisecond }
+	var workers []*worker
+	for range 4 {
+		workers = append(workers, f.startWith(far))
+	}
+	crashes := 0
+	for range 2 {
+		pass(time.Duration(500+random.IntN(1500)) * time.Millisecond)
+		if j, err := f.st.Job(t.Context(), id); err == nil && !j.State.Ended() {
+			workers[0].crash()
+			workers = append(workers[1:], f.startWith(far))
+			crashes++
+		}
+	}
+	j, _ := f.await(id, 10*time.Minute)
+	f.drain(workers)
+	// One request is in flight to each host, and each crash loses what was.
+	sent, bound := f.web.Stats().BytesOut, most+int64(hosts*(1+crashes)*body)
+	if j.State != job.Partial || j.Reason != "max_bytes" || sent < most || sent > bound {
+		t.Errorf("%s (%s) with %d bytes of %d after %d crashes, at most %d", j.State, j.Reason, sent, most, crashes, bound)
+	}
+	if told := f.notices(id); !strings.Contains(told, "Job limit: Maximum ") {
 		t.Errorf("notices:\n%s", told)
 	}
 }

@@ -660,7 +660,7 @@ func TestRequestTokens(t *testing.T) {
 	if kinds[Page] != 3 || kinds[Sitemap] != 1 || unsent != 2 || r.requestTokens[1] != 0 {
 		t.Errorf("%v, %d not sent, %d tokens left in the store", kinds, unsent, r.requestTokens[1])
 	}
-	// All five are used: a new URL waits, and goes on with a sixth.
+	// All five are used: a new URL waits, and is requested with a sixth.
 	r.add(1, "https://a.example/4")
 	r.none()
 	if v, ok := r.f.View("https://a.example"); !ok || v.Doing != Waiting(visit.WaitBudget) {

@@ -36,7 +36,7 @@
 //   - A commit is applied completely or not at all, and once: sent again with the same
 //     number it is acknowledged and not applied again.
 //   - Pages of a job never exceed its limit, however many workers use tokens ([Budget]).
-//   - Requests of a job never exceed its limit if each is reserved first ([Queue]).
+//   - Requests of a job never exceed its limit if each is reserved first ([Reservation]).
 //   - Memory does not grow with the number of URLs or hosts.
 //
 // # Times

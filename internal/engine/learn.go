@@ -75,8 +75,8 @@ func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 func (lr *learner) onRobots(now time.Time, l fetchpool.Robots) {
 	s := lr.sites[l.Request.Host]
 	payer := lr.jobs.runs[l.Request.Payer()]
-	if payer != nil {
-		payer.returnRequests(l.Followed - max(l.Left-1, 0))
+	if payer != nil && payer.requests != nil {
+		payer.requests.giveBack(l.Followed - max(l.Left-1, 0))
 	}
 	if l.LocalErr != nil {
 		lr.calledOff(now, l.Request, l.Sent, l.Left > 0, l.LocalErr)

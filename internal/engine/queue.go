@@ -156,13 +156,19 @@ func (qs *queues) startRefill(ctx context.Context, now time.Time) {
 // reserve requests tokens.
 func (qs *queues) reserve(ctx context.Context, t frontier.Tokens) {
 	qs.tokens++
-	read, run := qs.read, qs.jobs.runs[t.Job]
+	read := qs.read
+	var requests reserver
+	var bytes int64
+	if t.Kind == frontier.RequestToken {
+		r := qs.jobs.runs[t.Job].requests
+		requests, bytes = r.reserver, r.takeReceived()
+	}
 	loop.Once(ctx, qs.loop, func(ctx context.Context) (n int, err error) {
 		if t.Kind == frontier.PageToken {
 			return read.reserve(ctx, t)
 		}
-		err = qs.loop.Retry(ctx, func() error {
-			got, err := run.reserveRequests(ctx, t.N)
+		err = read.loop.Retry(ctx, func() error {
+			got, err := requests.reserve(ctx, t.N, bytes)
 			n = got.N
 			return err
 		})

@@ -71,6 +71,7 @@ type fleetJob struct {
 	supervision chore
 	unspentAt   time.Time // when to check next for unused tokens
 	usageAt     time.Time // when to store usage next; see storesUsage
+	requests    *requests // nil without a request or byte limit
 	hostTime    hostTime
 	cancelled   bool            // a cancellation is being stored
 	ctx         context.Context // of its requests
@@ -110,7 +111,7 @@ func (r *run) frontierJob() frontier.Job {
 	}
 	j := frontier.Job{
 		ID: r.ID, Tenant: r.Tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.probing,
-		RequestLimited: r.requestLimited(), MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), HostLimited: r.cfg.Limits.Of(limit.Hosts).Limited(),
+		RequestLimited: r.requests != nil, MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), HostLimited: r.cfg.Limits.Of(limit.Hosts).Limited(),
 		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.sites[host]; fit || s != nil && s.owned || r.owned[host] {
@@ -220,7 +221,12 @@ func (r *run) spend(now time.Time, pages, requests, bytes int64) {
 	use := limit.Use{Pages: pages, Requests: requests, Bytes: bytes}
 	r.budget.Observe(now, use)
 	r.tally.Spend(use)
-	r.holdToLimits(now)
+	if r.requests != nil {
+		r.requests.report(bytes)
+	}
+	if !r.shared {
+		r.holdToLimits(now)
+	}
 }
 
 // bytesLeft is how many requests may start in addition to the busy ones without exceeding
@@ -233,13 +239,10 @@ func (r *run) bytesLeft(busy int) (n int, ok bool) {
 	return r.tally.BytesLeft(l.Max-r.budget.Spent().Bytes, busy), true
 }
 
-// holdToLimits stops the job when a limit is reached. The page limit is enforced by tokens,
-// and in a fleet the request limit, too; there the supervising worker enforces the others.
+// holdToLimits stops a crawl on one machine when a limit is reached. The page limit is
+// enforced by tokens. In a fleet that of requests and bytes is, too, and the supervising
+// worker enforces the others.
 func (r *run) holdToLimits(now time.Time) {
-	if r.shared {
-		r.stopAtUsage(now)
-		return
-	}
 	over := r.budget.Exceeded()
 	if over == nil || r.stop != nil || over.Limit == limit.Pages {
 		return
@@ -250,15 +253,8 @@ func (r *run) holdToLimits(now time.Time) {
 	r.halt(now, jobrun.EndFor(over))
 }
 
-// stopAtUsage sends no further requests of a fleet job that has used up its bytes, as far as
-// this worker knows: what was stored when it opened the job, and its own usage since. The supervising worker reads the usage of all workers and ends the job.
-func (r *run) stopAtUsage(now time.Time) {
-	if r.cfg.Limits.Of(limit.Bytes).Reached(r.budget.Spent().Bytes) {
-		r.f.StopJob(now, r.ID)
-	}
-}
-
-// usageLimits are the limits whose usage workers store, for the supervising worker.
+// usageLimits are the limits for which requests are reserved in a fleet, and whose usage
+// workers store often.
 var usageLimits = []limit.Name{limit.Requests, limit.Bytes}
 
 // storesUsage reports whether this worker should store its usage of a fleet job now: as often
@@ -361,31 +357,6 @@ func (r *run) unused(pages, requests int) (back store.Return, ok bool) {
 		back.Tokens = pages
 	}
 	return back, back.Tokens+back.Requests > 0
-}
-
-// requestLimited reports whether each request must be reserved: on one machine the crawl
-// counts them itself.
-func (r *run) requestLimited() bool { return r.shared && r.cfg.Limits.Of(limit.Requests).Limited() }
-
-// reserveRequests reserves up to n requests of the job. It may be called from any goroutine.
-func (r *run) reserveRequests(ctx context.Context, n int) (store.Reserved, error) {
-	return r.Queue.ReserveRequests(ctx, store.Reservation{Worker: r.worker, Job: r.ID, Max: r.cfg.Limits.Max(limit.Requests), N: n})
-}
-
-// reserveHop reserves a request for a redirect of robots.txt.
-func (r *run) reserveHop(ctx context.Context) error {
-	got, err := r.reserveRequests(ctx, 1)
-	if err == nil && got.N == 0 {
-		err = r.cfg.Limits.Of(limit.Requests).Exceeded(got.Requests)
-	}
-	return err
-}
-
-// returnRequests returns requests that were reserved and not sent.
-func (r *run) returnRequests(n int64) {
-	if n > 0 && r.requestLimited() {
-		r.enqueue(committer.Entry{Tokens: &store.Return{Job: r.ID, Requests: int(n)}})
-	}
 }
 
 // tick runs a few times a second for the job of a single machine: limits and counts.

@@ -218,6 +218,7 @@ func (o *opener) newRun(j store.Job) (*run, error) {
 	r.shared, r.ID, r.Tenant, r.resumed, r.started, r.maxPages, r.pace = true, j.ID, j.Tenant, true, j.StartedAt, j.MaxPages, j.Pace
 	r.settings, r.ranFor = j.Settings, j.RanFor
 	r.layers, r.Queue, r.Worker = j.Layers, o.queue, o.worker
+	r.requests = newRequests(o.base, r.Stored)
 	r.Metered = slices.ContainsFunc(j.Layers, func(l limit.Layer) bool { return l.Level == limit.Usage && l.Limits != (limit.Limits{}) })
 	r.home = store.SlotOf(o.key, cfg.Seeds[0].Domain())
 	return r, nil

@@ -26,8 +26,8 @@ func (c *crawler) task(r frontier.Request) fetchpool.Task {
 	}
 	switch r.Kind {
 	case frontier.Robots:
-		if payer := c.jobs.runs[r.Payer()]; payer != nil && payer.requestLimited() {
-			t.Follow = payer.reserveHop
+		if payer := c.jobs.runs[r.Payer()]; payer != nil && payer.requests != nil {
+			t.Follow = payer.requests.reserver.reserveHop
 		}
 	case frontier.Page:
 		t.First = run.wantsSitemaps(s)

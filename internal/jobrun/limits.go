@@ -51,23 +51,17 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 // spent is the usage of the job in the whole fleet.
 func (s *Stored) spent(ctx context.Context, counts *store.Counts, known limit.Use) (limit.Use, error) {
 	spent := limit.Use{Pages: counts.Pages(), Time: known.Time, Hosts: known.Hosts}
-	most := s.Limits.Of(limit.Requests)
-	if most.Limited() || s.Limits.Of(limit.Bytes).Limited() {
+	if s.Limits.Of(limit.Requests).Limited() || s.Limits.Of(limit.Bytes).Limited() {
 		list, err := s.Store.Points(ctx, s.ID)
 		if err != nil {
 			return spent, fmt.Errorf("read time series: %w", err)
 		}
-		for i := range list {
-			spent.Requests += list[i].Requests
-			spent.Bytes += list[i].Bytes
-		}
-	}
-	if most.Limited() {
-		used, err := s.Queue.ReserveRequests(ctx, store.Reservation{Worker: s.Worker, Job: s.ID, Max: most.Max})
+		got, err := s.Queue.ReserveRequests(ctx, s.Reservation())
 		if err != nil {
 			return spent, err
 		}
-		spent.Requests = max(spent.Requests, used.Requests) // workers of an older version reserve none
+		points := store.UseOf(list) // workers of an older version reserve nothing
+		spent.Requests, spent.Bytes = max(points.Requests, got.Use.Requests), max(points.Bytes, got.Use.Bytes)
 	}
 	if most := s.Limits.Of(limit.Hosts); most.Limited() && !most.Reached(known.Hosts) {
 		t, _, err := s.Take(ctx, nil)
@@ -77,6 +71,18 @@ func (s *Stored) spent(ctx context.Context, counts *store.Counts, known limit.Us
 		spent.Hosts = t.N
 	}
 	return spent, nil
+}
+
+// Reservation reserves no request yet, with the limits of the job.
+func (s *Stored) Reservation() store.Reservation {
+	most := func(n limit.Name) int64 {
+		l := s.Limits.Of(n)
+		if !l.Limited() {
+			return 0
+		}
+		return max(l.Max, 1)
+	}
+	return store.Reservation{Worker: s.Worker, Job: s.ID, Max: most(limit.Requests), MaxBytes: most(limit.Bytes)}
 }
 
 // warn stores and logs warnings: each threshold of each limit once in the whole fleet.
@@ -108,7 +114,7 @@ func (s *Stored) stopped(ctx context.Context, counts *store.Counts, q Snapshot) 
 		return nil, err
 	}
 	used := s.Limits.Of(limit.Pages).Reached(counts.Pages()) // otherwise the tenant's quota is used up
-	resolves := over.Limit == limit.Requests || over.Limit == limit.Pages && used && q.Tokens && !q.Starved
+	resolves := over.Limit == limit.Requests || over.Limit == limit.Bytes && over.Layer != limit.Usage || over.Limit == limit.Pages && used && q.Tokens && !q.Starved
 	if resolves && s.resolving.Continue(s.Now(), counts.Waiting) {
 		return nil, nil
 	}

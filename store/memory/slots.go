@@ -112,12 +112,7 @@ func (s *Store) ReserveRequests(ctx context.Context, r store.Reservation) (store
 		return store.Reserved{}, err
 	}
 	defer s.mu.Unlock()
-	return s.ledger.ReserveRequests(r, func() (sent int64) {
-		for _, p := range s.jobs[r.Job].points {
-			sent += p.Requests
-		}
-		return sent
-	})
+	return s.ledger.ReserveRequests(r, func() store.RequestUse { return store.UseOf(s.jobs[r.Job].points) })
 }
 
 // TakeHosts implements [store.Budget].

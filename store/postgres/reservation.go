@@ -28,11 +28,11 @@ func (s *Store) ReserveRequests(ctx context.Context, r store.Reservation) (store
 }
 
 func (c *change) reserveRequests(ctx context.Context, r store.Reservation) (store.Reserved, error) {
-	var got store.Reserved
+	var used store.RequestUse
 	var state job.State
 	known := false
 	read := func() error {
-		c.queue("select used from request_use where job = $1 for update", number(r.Job)).Query(rows([]any{&got.Requests}, func() error {
+		c.queue("select used, bytes from request_use where job = $1 for update", number(r.Job)).Query(rows([]any{&used.Requests, &used.Bytes}, func() error {
 			known = true
 			return nil
 		}))
@@ -48,28 +48,22 @@ func (c *change) reserveRequests(ctx context.Context, r store.Reservation) (stor
 	}
 	c.queue(lockWorker, r.Worker).Exec(affected(1, errf("%w", store.ErrFenced)))
 	if err := read(); err != nil {
-		return got, err
+		return store.Reserved{}, err
 	}
 	if !known {
 		points, err := readPoints(ctx, c.conn, r.Job, "")
 		if err != nil {
-			return got, err
+			return store.Reserved{}, err
 		}
-		var sent int64
-		for i := range points {
-			sent += points[i].Requests
-		}
-		c.exec("insert into request_use (job, used) select id, $2 from job where id = $1 for key share on conflict (job) do nothing", number(r.Job), sent)
+		before := store.UseOf(points)
+		c.exec("insert into request_use (job, used, bytes) select id, $2, $3 from job where id = $1 for key share on conflict (job) do nothing", number(r.Job), before.Requests, before.Bytes)
 		if err := read(); err != nil {
-			return got, err
+			return store.Reserved{}, err
 		}
 	}
-	if state.Ended() {
-		return got, nil
-	}
-	if got.N = store.Grant(r.Max-got.Requests, r.N); got.N > 0 {
-		got.Requests += int64(got.N)
-		c.exec("update request_use set used = $2 where job = $1", number(r.Job), got.Requests)
+	got := r.Grant(used, state.Ended())
+	if got.Use != used {
+		c.exec("update request_use set used = $2, bytes = $3 where job = $1", number(r.Job), got.Use.Requests, got.Use.Bytes)
 	}
 	return got, nil
 }

@@ -318,14 +318,14 @@ func (m *model) reserve(r *rapid.T) {
 }
 
 func (m *model) reserveRequests(r *rapid.T) {
-	worker, id, n, most := m.anyWorker(r), m.anyJob(r), rapid.IntRange(0, 3).Draw(r, "n"), rapid.Int64Range(1, 12).Draw(r, "max")
+	worker, id, n, most := m.anyWorker(r), m.anyJob(r), rapid.IntRange(0, 3).Draw(r, "n"), rapid.Int64Range(0, 12).Draw(r, "max")
 	for _, s := range m.sides {
 		if _, ok := s.store.(store.Queue); !ok {
 			return
 		}
 	}
 	m.both(r, "reserve requests", func(ctx context.Context, s *side) (string, error) {
-		got, err := s.store.(store.Queue).ReserveRequests(ctx, store.Reservation{Worker: s.workers[worker].id, Job: s.job(id), Max: most, N: n})
+		got, err := s.store.(store.Queue).ReserveRequests(ctx, store.Reservation{Worker: s.workers[worker].id, Job: s.job(id), Max: most, MaxBytes: 2 * most, N: n, Bytes: int64(n)})
 		return fmt.Sprint(got), err
 	})
 }

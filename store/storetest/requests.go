@@ -27,7 +27,7 @@ func testRequests(t *testing.T, open Open) {
 	}
 	want := func(t *testing.T, got store.Reserved, n int, used int64) {
 		t.Helper()
-		if got != (store.Reserved{N: n, Requests: used}) {
+		if got != (store.Reserved{N: n, Use: store.RequestUse{Requests: used}}) {
 			t.Errorf("got %+v, want %d with %d used", got, n, used)
 		}
 	}
@@ -85,6 +85,27 @@ func testRequests(t *testing.T, open Open) {
 		w.check(w.store.Record(w.ctx, []store.Point{{Job: w.job, At: store.SpanStart(w.now, store.MinSpan), Span: store.MinSpan, Requests: 5}}))
 		want(t, reserve(w.w, 8, 3), 1, 8) // what was recorded since was reserved before
 	})
+	t.Run("bytes", func(t *testing.T) {
+		w, _ := world(t)
+		w.check(w.store.Record(w.ctx, []store.Point{{Job: w.job, At: store.SpanStart(w.now, store.MinSpan), Span: store.MinSpan, Requests: 2, Bytes: 10}}))
+		for i, tc := range []struct {
+			max, n int
+			bytes  int64
+			want   store.Reserved
+		}{
+			{0, 5000, 0, store.Reserved{N: 5000, Use: store.RequestUse{Requests: 5002, Bytes: 10}}},
+			{0, 2, 89, store.Reserved{N: 2, Use: store.RequestUse{Requests: 5004, Bytes: 99}}},
+			{5005, 2, 0, store.Reserved{N: 1, Use: store.RequestUse{Requests: 5005, Bytes: 99}}},
+			{5005, 2, 0, store.Reserved{Use: store.RequestUse{Requests: 5005, Bytes: 99}}},
+			{0, 2, 1, store.Reserved{Use: store.RequestUse{Requests: 5005, Bytes: 100}}},
+			{0, 2, 50, store.Reserved{Use: store.RequestUse{Requests: 5005, Bytes: 150}}},
+		} {
+			got, err := w.store.(store.Queue).ReserveRequests(w.ctx, store.Reservation{Worker: w.w.id, Job: w.job, Max: int64(tc.max), MaxBytes: 100, N: tc.n, Bytes: tc.bytes})
+			if w.check(err); got != tc.want {
+				t.Errorf("%d: got %+v, want %+v", i, got, tc.want)
+			}
+		}
+	})
 	t.Run("jobs that have ended, were dropped or do not exist", func(t *testing.T) {
 		w, reserve := world(t)
 		want(t, reserve(w.w, 9, 1), 1, 1)
@@ -98,7 +119,7 @@ func testRequests(t *testing.T, open Open) {
 		if _, err := q.ReserveRequests(w.ctx, store.Reservation{Worker: w.w.id, Job: w.job, Max: 9, N: 1}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a dropped job: %v", err)
 		}
-		for _, r := range []store.Reservation{{Worker: w.w.id, Job: w.job, Max: -1, N: 1}, {Worker: w.w.id, Job: w.job, Max: 1, N: -1}} {
+		for _, r := range []store.Reservation{{Worker: w.w.id, Job: w.job, Max: -1, N: 1}, {Worker: w.w.id, Job: w.job, Max: 1, N: -1}, {Worker: w.w.id, Job: w.job, Bytes: -1}, {Worker: w.w.id, Job: w.job, MaxBytes: -1}} {
 			if _, err := q.ReserveRequests(w.ctx, r); err == nil || errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v: %v", r, err)
 			}

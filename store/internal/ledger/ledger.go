@@ -27,7 +27,7 @@ type Ledger struct {
 	workers  map[store.WorkerID]*worker
 	last     store.WorkerID
 	accounts map[job.ID]*account
-	requests map[job.ID]int64 // used, of jobs with a request limit
+	requests map[job.ID]store.RequestUse // of jobs with a request or byte limit
 }
 
 // Slot is the owner of a slot; 0 means none.
@@ -53,7 +53,7 @@ type account struct {
 
 // New returns a ledger in which all slots are free. Worker numbers continue after last.
 func New(t store.Terms, last store.WorkerID) *Ledger {
-	return &Ledger{takeOver: t.WithDefaults().TakeOver, workers: map[store.WorkerID]*worker{}, last: last, accounts: map[job.ID]*account{}, requests: map[job.ID]int64{}}
+	return &Ledger{takeOver: t.WithDefaults().TakeOver, workers: map[store.WorkerID]*worker{}, last: last, accounts: map[job.ID]*account{}, requests: map[job.ID]store.RequestUse{}}
 }
 
 // Join adds a worker.
@@ -193,7 +193,7 @@ func (l *Ledger) Spend(c *store.Commit) (Spend, error) {
 		s.requests[r.Job] += int64(r.Requests)
 	}
 	for id, n := range s.requests {
-		if used := l.requests[id]; n > used {
+		if used := l.requests[id].Requests; n > used {
 			return Spend{}, fmt.Errorf("commit %d of worker %d: job %d: %d requests of %d used: %w", c.Number, c.Worker, id, n, used, store.ErrTokens)
 		}
 	}
@@ -226,7 +226,9 @@ func (l *Ledger) Done(c *store.Commit, s Spend) {
 	}
 	for id, n := range s.requests {
 		if n > 0 {
-			l.requests[id] -= n
+			u := l.requests[id]
+			u.Requests -= n
+			l.requests[id] = u
 		}
 	}
 }
@@ -309,9 +311,9 @@ func (l *Ledger) Reserve(w store.WorkerID, id job.ID, n int) (int, error) {
 	return got, nil
 }
 
-// ReserveRequests gives requests to a worker. sent is how many the job has sent if it had no
-// request limit before.
-func (l *Ledger) ReserveRequests(r store.Reservation, sent func() int64) (store.Reserved, error) {
+// ReserveRequests gives requests to a worker. before is what the job has used if it had no
+// such limit.
+func (l *Ledger) ReserveRequests(r store.Reservation, before func() store.RequestUse) (store.Reserved, error) {
 	a := l.accounts[r.Job]
 	switch {
 	case l.workers[r.Worker] == nil:
@@ -321,14 +323,11 @@ func (l *Ledger) ReserveRequests(r store.Reservation, sent func() int64) (store.
 	}
 	used, ok := l.requests[r.Job]
 	if !ok {
-		used = sent()
+		used = before()
 	}
-	got := 0
-	if !a.ended {
-		got = store.Grant(r.Max-used, r.N)
-	}
-	l.requests[r.Job] = used + int64(got)
-	return store.Reserved{N: got, Requests: used + int64(got)}, nil
+	got := r.Grant(used, a.ended)
+	l.requests[r.Job] = got.Use
+	return got, nil
 }
 
 // StartAfter makes worker numbers continue after last.
