@@ -65,6 +65,9 @@ type Commit struct {
 	// HostTime is added to the sums of its jobs; see [HostTimes]. Those of missing jobs are
 	// ignored.
 	HostTime []HostTime
+	// Segments are the objects of the archive with the responses to the visits; see
+	// [visit.Answer.Archived].
+	Segments []Segment
 }
 
 // Retry is an attempt that did not end its URL.
@@ -191,6 +194,9 @@ func (c *Commit) checkRest() error {
 		if r.Tokens < 0 || r.Requests < 0 || r.Tokens+r.Requests == 0 {
 			return fmt.Errorf("return %d tokens and %d requests of job %d", r.Tokens, r.Requests, r.Job)
 		}
+	}
+	if err := c.checkSegments(); err != nil {
+		return err
 	}
 	if len(c.HostTime) > MaxHostTimes {
 		return fmt.Errorf("commit %d: %d host times, at most %d", c.Number, len(c.HostTime), MaxHostTimes)

@@ -36,7 +36,19 @@ type Answer struct {
 	WireBytes    int64      `json:"wire_bytes,omitempty"`    // body as transferred
 	DecodedBytes int64      `json:"decoded_bytes,omitempty"` // body after decompression
 	Cache        Cache      `json:"cache,omitzero"`          // what caches reported
+	Archived     Archived   `json:"archived,omitzero"`       // zero unless a fleet job keeps raw responses
 }
+
+// Archived says where the response is in the archive of a fleet: a WARC record, as one gzip
+// member.
+type Archived struct {
+	Segment string `json:"segment"` // key of the object
+	Offset  int64  `json:"offset"`
+	Length  int64  `json:"length"`
+}
+
+// IsZero reports whether there is none.
+func (a Archived) IsZero() bool { return a == Archived{} }
 
 // Timing says when things happened. The interval of a host counts from Sent.
 type Timing struct {

@@ -75,6 +75,9 @@ func (s *Store) apply(c *store.Commit) store.Receipt {
 			r.hostTime[h.State] += h.Spent
 		}
 	}
+	for _, g := range c.Segments {
+		s.jobs[g.Job].segments[g.Key] = true
+	}
 	for i := range c.Visits {
 		v := c.Visits[i]
 		v.Links = slices.Clone(v.Kept())

@@ -32,7 +32,7 @@ func (s *Store) CreateJob(ctx context.Context, j store.Job) (job.ID, error) {
 	}
 	s.jobs[j.ID] = &run{
 		Job: j, turn: s.queue.next(),
-		urls: map[weburl.URL]*row{}, aside: map[weburl.URL]visit.Item{}, taken: map[string]bool{},
+		urls: map[weburl.URL]*row{}, aside: map[weburl.URL]visit.Item{}, taken: map[string]bool{}, segments: map[string]bool{},
 	}
 	s.ledger.SetLimit(j.ID, j.MaxPages, 0)
 	return j.ID, nil

@@ -60,6 +60,7 @@ type run struct {
 	taken    map[string]bool
 	points   []store.Point
 	hostTime map[string]time.Duration
+	segments map[string]bool
 	notices  []store.Notice // oldest first
 }
 

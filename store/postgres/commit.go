@@ -155,6 +155,7 @@ func (b *batch) commit(ctx context.Context, c *store.Commit, encoded encodedVisi
 	requests, fewer := b.queueRequests(c)
 	b.queueVisits(c.Visits, encoded.visits)
 	b.queueTexts(c.Visits, encoded.texts)
+	b.queueSegments(c.Segments)
 	linked := b.queueLinks(c.Visits, encoded.links)
 	tried := b.queueRetries(c.Retries, encoded.retries)
 	groups, err := b.queueFound(c.Found)

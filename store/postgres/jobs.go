@@ -411,7 +411,7 @@ func (s *Store) Drop(ctx context.Context, id job.ID) error {
 		}
 		for _, text := range []string{
 			"delete from account where job = $1", "delete from token where job = $1", "delete from request_use where job = $1", "delete from tally where job = $1", "delete from point where job = $1",
-			"delete from arrival where job = $1", "delete from notice where job = $1", "delete from taken where job = $1", "delete from aside_item where job = $1", "delete from suspect where job = $1", "delete from host_time where job = $1", "delete from job where id = $1",
+			"delete from arrival where job = $1", "delete from notice where job = $1", "delete from taken where job = $1", "delete from aside_item where job = $1", "delete from suspect where job = $1", "delete from host_time where job = $1", "delete from segment where job = $1", "delete from job where id = $1",
 		} {
 			c.exec(text, number(id))
 		}

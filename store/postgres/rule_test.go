@@ -183,7 +183,7 @@ func TestPlans(t *testing.T) {
 		"lookup": jt.lookup, "attempts": jt.attempts, "listKeys": jt.listKeys, "listHost": jt.listHost, "listQueue": jt.listQueue,
 		"listEnding": jt.listEnding, "listFetched": jt.listFetched,
 		"addErrands": jt.addErrands, "endErrands": jt.endErrands, "parkErrands": jt.parkErrands, "errands": jt.errands,
-		"pickQueued": pickQueued, "aroundTenants": aroundTenants, "largeJobs": largeJobs,
+		"pickQueued": pickQueued, "aroundTenants": aroundTenants, "largeJobs": largeJobs, "knownSegments": knownSegments,
 	}
 	for i := range shared {
 		all["clear "+shared[i].table], all["move "+shared[i].table] = shared[i].clear(), shared[i].move(1)

@@ -27,6 +27,9 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Receipt, erro
 	if len(c.HostTime) > 0 {
 		return store.Receipt{}, fmt.Errorf("commit %d: host times are not stored: %w", c.Number, errors.ErrUnsupported)
 	}
+	if len(c.Segments) > 0 {
+		return store.Receipt{}, fmt.Errorf("commit %d: segments are not stored: %w", c.Number, errors.ErrUnsupported)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	repeated, err := s.ledger.Begin(&c)

@@ -56,6 +56,7 @@ func Run(t *testing.T, open Open) {
 		{"Mail", testMail},
 		{"Suspects", testSuspects},
 		{"HostTime", testHostTime},
+		{"Segments", testSegments},
 		{"OptOuts", testOptOuts},
 		{"OwnedHosts", testOwnedHosts},
 		{"Cancel", testCancel},
