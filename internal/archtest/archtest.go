@@ -39,6 +39,7 @@ internal/redirects       job store visit weburl
 internal/ownership       store
 internal/result          job output store visit
 internal/replay          content fetch internal/exchange job output output/warc robots store visit weburl
+internal/archive         fetch fetch/guard internal/atomicfile output output/s3 output/warc visit weburl
 internal/discovery       frontier job parse scope store visit weburl
 internal/borrow          politeness store internal/pace
 internal/pace            politeness store

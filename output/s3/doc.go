@@ -12,6 +12,9 @@
 // time of each attempt are limited; every connection goes through fetch/guard, including
 // those for credentials.
 //
-// Not done: connecting to a private address unless its range is allowed; deleting anything;
-// creating buckets, since their creator decides on location and access.
+// [Objects] stores, reads and deletes small objects, which are in memory.
+//
+// Not done: connecting to a private address unless its range is allowed; deleting anything,
+// except objects one by one with [Objects.Delete]; creating buckets, since their creator decides
+// on location and access.
 package s3

@@ -24,8 +24,15 @@ type builtRecords struct {
 	fresh    bool // the payload is new and will be remembered
 }
 
-// buildRecords builds the records of an exchange: response, request and metadata.
-func (w *Writer) buildRecords(p *recordBuilder, x *output.Exchange) (made builtRecords, err error) {
+// buildRecords builds the records of an exchange. A payload that is archived already is
+// referenced.
+func (w *Writer) buildRecords(p *recordBuilder, x *output.Exchange) (builtRecords, error) {
+	return buildRecords(p, x, w.known)
+}
+
+// buildRecords builds the records of an exchange: response, request and metadata. known returns
+// the record that already holds a payload.
+func buildRecords(p *recordBuilder, x *output.Exchange, known func(digest) (original, bool)) (made builtRecords, err error) {
 	head := message(x.Response, len(x.Body), x.Cut == "")
 	id, target := newID(), targetURI(x)
 	made.original = original{id: id, url: target, date: date(x.Timing.Sent)}
@@ -46,7 +53,7 @@ func (w *Writer) buildRecords(p *recordBuilder, x *output.Exchange) (made builtR
 	default:
 		made.payload = digestOf(x.Body)
 		made.fresh = len(x.Body) > 0
-		if o, ok := w.known(made.payload); ok {
+		if o, ok := known(made.payload); ok {
 			kind, body, made.fresh = typeRevisit, nil, false
 			more.add("WARC-Profile", profileSame)
 			more.add("WARC-Refers-To", o.id)

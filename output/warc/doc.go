@@ -16,6 +16,8 @@
 // sends can forge a record. A killed crawl repeats the requests that were in flight, and both
 // responses are kept.
 //
+// A [Packer] builds the same records for segments, which others store.
+//
 // A [Reader] reads the exchanges back, also those whose body is in an earlier file, and up to
 // where a damaged file ends.
 //

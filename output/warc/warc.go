@@ -80,21 +80,29 @@ func Create(cfg Config) (*Writer, error) {
 func Resume(cfg Config) (*Writer, error) {
 	cfg.MaxSize = cmp.Or(cfg.MaxSize, fileSize)
 	cfg.Robots = cmp.Or(cfg.Robots, "obey")
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost" // the name is only for people
-	}
-	w := &Writer{
-		cfg: cfg, host: plainName(host), builders: make(chan *recordBuilder, runtime.GOMAXPROCS(0)),
-		buffer: bufio.NewWriterSize(nil, bufferSize), seen: newSeen(),
-	}
-	for range cap(w.builders) {
-		w.builders <- newRecordBuilder()
-	}
+	w := &Writer{cfg: cfg, host: hostName(), builders: newBuilders(), buffer: bufio.NewWriterSize(nil, bufferSize), seen: newSeen()}
 	if err := w.reopen(); err != nil {
 		return nil, fmt.Errorf("resume archive in %s: %w", cfg.Dir, err)
 	}
 	return w, nil
+}
+
+// newBuilders returns a builder for each CPU.
+func newBuilders() chan *recordBuilder {
+	list := make(chan *recordBuilder, runtime.GOMAXPROCS(0))
+	for range cap(list) {
+		list <- newRecordBuilder()
+	}
+	return list
+}
+
+// hostName is the name of this machine, for people.
+func hostName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return plainName(host)
 }
 
 // Exchange archives one exchange.
