@@ -86,6 +86,9 @@ type Job struct {
 	Extract *extract.Rules
 	// Links keeps every link of every fetched page, with its text, in the store.
 	Links bool
+	// Raw keeps what servers sent for each page in the archive of the worker, which must have
+	// one. Responses to attempts that are retried are not kept.
+	Raw bool
 }
 
 // withDefaults returns the job with its defaults filled in.
@@ -159,7 +162,10 @@ type Worker struct {
 	// OnPage is called for each fetched page, with its body, one page after the other, before
 	// the page is stored; nil for none. The crawl waits if it is slow, and ends if it returns
 	// an error or panics: see [output.BodyWriter], which has more settings.
-	OnPage  func(ctx context.Context, p *output.Page) error
+	OnPage func(ctx context.Context, p *output.Page) error
+	// Archive is where the exchanges of jobs with Raw go; nil for none. The store must be one
+	// for fleets.
+	Archive output.Archive
 	Journal string // file of the requests in flight; empty for none
 	Bounds
 	Terms store.Terms // of leases
@@ -258,10 +264,16 @@ func (w *Worker) validate() error {
 	return errors.Join(problems...)
 }
 
+var errNoArchive = errors.New("the job keeps raw responses, and there is no archive for them")
+
 // prepare fills in the defaults of a worker and a job, and joins all problems.
 func prepare(w Worker, j Job) (Worker, Job, error) {
 	w, j = w.withDefaults(), j.withDefaults()
-	return w, j, errors.Join(j.validate(), w.validate())
+	var raw error
+	if j.Raw && w.Archive == nil {
+		raw = errNoArchive
+	}
+	return w, j, errors.Join(j.validate(), w.validate(), raw)
 }
 
 // engine converts the job for the engine.
@@ -269,14 +281,14 @@ func (j *Job) engine() engine.Job {
 	return engine.Job{
 		Name: j.Name, Spec: j.Spec, Seeds: j.Seeds, Scope: j.Scope, Fallback: j.Fallback, Since: j.Since, Known: j.Known, Widened: j.Widened,
 		Limits: j.Limits, Continue: j.Continue, ResetUsage: j.ResetUsage, Closed: j.Closed || j.Sitemaps == SitemapsOnly, DryRun: j.DryRun,
-		Policy: j.Policy, Strangers: j.Strangers, Sitemaps: j.Sitemaps != SitemapsOff, MaxWaiting: j.MaxWaiting, Content: j.Content, Extract: j.Extract, Links: j.Links,
+		Policy: j.Policy, Strangers: j.Strangers, Sitemaps: j.Sitemaps != SitemapsOff, MaxWaiting: j.MaxWaiting, Content: j.Content, Extract: j.Extract, Links: j.Links, Raw: j.Raw,
 	}
 }
 
 // engine converts the worker for the engine.
 func (w *Worker) engine() engine.Worker {
 	return engine.Worker{
-		Store: w.Store, Fetcher: w.Fetcher, Outputs: w.Outputs, Journal: w.Journal, Bounds: engine.Bounds(w.Bounds), Terms: w.Terms,
+		Store: w.Store, Fetcher: w.Fetcher, Outputs: w.Outputs, Archive: w.Archive, Journal: w.Journal, Bounds: engine.Bounds(w.Bounds), Terms: w.Terms,
 		Agent: w.Agent, Owned: w.Owned, OptedOut: w.OptedOut, Secrets: w.Secrets, Addresses: w.Addresses, Robots: w.Robots, IgnoreRobots: w.IgnoreRobots,
 		Overloaded: w.Overloaded, Lookups: w.Lookups, Free: w.Free, Drain: w.Drain, Mail: w.Mail,
 		Log: w.Log, Gauge: w.Gauge, Joined: w.Joined, Committed: w.Committed, Trace: w.Trace,

@@ -41,6 +41,9 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 		if err != nil {
 			return engine.Job{}, err
 		}
+		if j.Raw && w.Archive == nil {
+			return engine.Job{}, errNoArchive
+		}
 		j = j.withDefaults()
 		return j.engine(), j.validate()
 	}})

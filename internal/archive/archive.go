@@ -16,9 +16,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/textproto"
@@ -45,11 +43,18 @@ type Config struct {
 	Write bool           // check at once whether it can be written
 }
 
+// Bounds of reading.
+const (
+	maxReads = 8        // bodies read at once
+	maxBody  = 32 << 20 // size of a decoded body; a larger one is returned as it was sent
+)
+
 // Archive is the archive of a fleet. It is safe for concurrent use.
 type Archive struct {
 	place  place
 	fleet  string // the folder of the fleet, with a slash at its end
 	packer *warc.Packer
+	reads  chan struct{} // one for each body that is read
 }
 
 // place stores segments. It is safe for concurrent use.
@@ -69,7 +74,7 @@ type place interface {
 // Open opens an archive.
 func Open(ctx context.Context, cfg Config) (*Archive, error) {
 	sum := sha256.Sum256(append([]byte("headway archive "), cfg.Fleet[:]...))
-	a := &Archive{fleet: "fleet-" + hex.EncodeToString(sum[:8]) + "/", packer: warc.NewPacker(cfg.About)}
+	a := &Archive{fleet: "fleet-" + hex.EncodeToString(sum[:8]) + "/", packer: warc.NewPacker(cfg.About), reads: make(chan struct{}, maxReads)}
 	if !s3.IsPlace(cfg.To) {
 		d, err := openFolder(cfg.To)
 		if err != nil {
@@ -108,19 +113,12 @@ func (a *Archive) Put(ctx context.Context, key string, segment []byte) error {
 	return a.place.Put(ctx, a.fleet+key, segment)
 }
 
-// ErrGone says that a response is not in the archive, although it was stored: the archive is
-// another one, or someone deleted it.
-var ErrGone = errors.New("not in the archive")
-
 // Exchange reads a response from the archive: with its content codings, as it was sent. The
-// error is [ErrGone] if it is missing.
+// error is [fs.ErrNotExist] if it is missing: the archive is another one, or someone deleted it.
 func (a *Archive) Exchange(ctx context.Context, at visit.Archived) (*output.Exchange, error) {
 	member, err := a.place.Read(ctx, a.fleet+at.Segment, at.Offset, at.Length)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", ErrGone, err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	x, err := warc.ReadResponse(member)
 	if err != nil {
@@ -132,6 +130,12 @@ func (a *Archive) Exchange(ctx context.Context, at visit.Archived) (*output.Exch
 // Body reads the body of a response, without its content codings. Of one that is incomplete, or
 // has codings that cannot be decoded, it returns the bytes as they were sent.
 func (a *Archive) Body(ctx context.Context, at visit.Archived) ([]byte, error) {
+	select {
+	case a.reads <- struct{}{}:
+		defer func() { <-a.reads }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	x, err := a.Exchange(ctx, at)
 	if err != nil {
 		return nil, err
@@ -141,19 +145,16 @@ func (a *Archive) Body(ctx context.Context, at visit.Archived) ([]byte, error) {
 	if x.Cut != "" || err != nil {
 		return x.Body, nil //nolint:nilerr // a header that cannot be read says nothing about codings
 	}
-	decoded, err := fetch.NewDecoder(fetch.Config{}).Decode(http.Header(header), x.Body)
+	decoded, err := fetch.NewDecoder(fetch.Config{MaxBody: maxBody}).Decode(http.Header(header), x.Body)
 	if err != nil {
 		return x.Body, nil //nolint:nilerr // as a visit records it: the page could not be decoded
 	}
 	return bytes.Clone(decoded), nil
 }
 
-// Known returns those of the keys that are referenced; see [store.Segments].
-type Known func(ctx context.Context, keys []string) (map[string]bool, error)
-
 // Sweep deletes the segments that were written before a time and that nothing references, and
-// returns how many. Keys are checked in batches of this size.
-func (a *Archive) Sweep(ctx context.Context, before time.Time, batch int, known Known) (deleted int, err error) {
+// returns how many. known returns those of the keys that are referenced, in batches of this size.
+func (a *Archive) Sweep(ctx context.Context, before time.Time, batch int, known func(ctx context.Context, keys []string) (map[string]bool, error)) (deleted int, err error) {
 	var keys []string
 	flush := func() error {
 		if len(keys) == 0 {

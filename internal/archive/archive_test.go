@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -108,11 +109,11 @@ func TestBody(t *testing.T) {
 			if name == "another fleet" {
 				from = open(2)
 			}
-			if _, err := from.Body(t.Context(), at); !errors.Is(err, ErrGone) {
+			if _, err := from.Body(t.Context(), at); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if _, err := a.Body(t.Context(), visit.Archived{Segment: "job-0/1.warc.gz", Offset: 5, Length: 10}); err == nil || errors.Is(err, ErrGone) {
+		if _, err := a.Body(t.Context(), visit.Archived{Segment: "job-0/1.warc.gz", Offset: 5, Length: 10}); err == nil || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a wrong offset: %v", err)
 		}
 	})
@@ -147,7 +148,7 @@ func TestSweep(t *testing.T) {
 		sweep(time.Now().Add(time.Minute), 2)
 		sweep(time.Now().Add(time.Minute), 0)
 		for at, gone := range map[visit.Archived]bool{referenced: false, lost: true, alone: true} {
-			if _, err := a.Body(t.Context(), at); errors.Is(err, ErrGone) != gone {
+			if _, err := a.Body(t.Context(), at); errors.Is(err, fs.ErrNotExist) != gone {
 				t.Errorf("%s: %v", at.Segment, err)
 			}
 		}

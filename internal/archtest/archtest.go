@@ -31,7 +31,7 @@ gauge                    ask frontier job limit politeness store visit
 visitor                  content extract weburl robots politeness fetch visit internal/exchange
 internal/exchange        content extract weburl robots politeness fetch fetch/guard parse visit
 internal/loop            fetch/guard
-internal/committer       frontier store visit internal/discovery internal/loop
+internal/committer       frontier job store visit internal/discovery internal/loop
 internal/jobrun          job limit politeness store visit weburl internal/discovery
 internal/control         ask frontier gauge job limit politeness store visit weburl internal/borrow internal/committer internal/loop internal/pace
 internal/fetchpool       content extract fetch frontier gauge internal/discovery internal/exchange internal/loop internal/redirects output parse robots store store/journal visit weburl
@@ -85,7 +85,7 @@ governor
 job
 
 # for whom: the service
-service                  fetch/guard internal/config service/internal/api service/internal/chore service/internal/export service/internal/proof service/internal/webhook store/postgres golang.org/x/net
+service                  fetch/guard internal/archive internal/config service/internal/api service/internal/chore service/internal/export service/internal/proof service/internal/webhook store/postgres golang.org/x/net
 service/apikey
 service/orders           service/internal/proof store
 client
@@ -102,7 +102,7 @@ bench/run                lab
 
 # the program
 cmd/headway              internal/cli
-service/internal/chore   job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
+service/internal/chore   internal/archive job service/internal/export service/internal/retention service/internal/schedule service/internal/webhook store store/postgres github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/event   job limit store
 service/internal/export  fetch/guard internal/result job output/format output/s3 store github.com/jackc/pgx/v5 github.com/riverqueue/river
 service/internal/proof   fetch/guard store weburl
@@ -113,7 +113,7 @@ internal/cli             internal/cli/command internal/cli/crawl internal/cli/ex
 internal/cli/command     answer ask fetch fetch/guard internal/atomicfile internal/config internal/humanize internal/jobspec job store store/sqlite visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
 internal/cli/crawl       . answer ask content extract fetch fetch/guard governor internal/check internal/cli/command internal/cli/export internal/config internal/humanize internal/jobspec internal/view internal/warm job limit output output/format output/jsonl output/warc robots scope store store/sqlite survey visit weburl github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys golang.org/x/term
 internal/cli/export      answer content fetch/guard internal/atomicfile internal/cli/command internal/config internal/replay internal/result job output/format output/report output/s3 output/warc store/sqlite github.com/spf13/cobra github.com/spf13/pflag
-internal/cli/fleet       . answer ask client fetch/guard gauge internal/cli/command internal/cli/crawl internal/cli/export internal/cli/inspect internal/config internal/humanize internal/jobspec internal/metrics internal/traces job limit output/s3 politeness scope service service/apikey service/orders store store/postgres visit weburl github.com/spf13/cobra github.com/spf13/pflag
+internal/cli/fleet       . answer ask client fetch/guard gauge internal/archive internal/cli/command internal/cli/crawl internal/cli/export internal/cli/inspect internal/config internal/humanize internal/jobspec internal/metrics internal/traces job limit output/s3 output/warc politeness scope service service/apikey service/orders store store/postgres visit weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/cli/inspect     . answer ask content extract fetch fetch/guard internal/cli/command internal/config job output/format politeness robots store store/sqlite visit visitor weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/cli/lab         fetch/guard internal/cli/command lab lab/temper weburl github.com/spf13/cobra github.com/spf13/pflag
 internal/warm            internal/atomicfile job store visit weburl

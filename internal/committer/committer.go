@@ -37,6 +37,8 @@ type Entry struct {
 	Ran     *store.Errand    // completed
 	Tokens  *store.Return    // unused
 	Times   []store.HostTime // of jobs for which nothing else is stored
+	Raw     []byte           // the records of the visit's exchange, for the archive; nil for none
+	RawLen  int64            // the length of the first, which has the response
 	Stored  func()           // called when it is stored; may be nil
 }
 
@@ -56,9 +58,17 @@ type Store interface {
 	Commit(ctx context.Context, c store.Commit) (store.Receipt, error)
 }
 
+// Archive stores segments: the archived exchanges of a job's visits in one commit. See
+// [headway/output.Archive].
+type Archive interface {
+	Begin(key string, now time.Time) ([]byte, error)
+	Put(ctx context.Context, key string, segment []byte) error
+}
+
 // Config is what a committer needs.
 type Config struct {
 	Store          Store
+	Archive        Archive       // nil if no entry has an archived exchange
 	Gap            time.Duration // least time between commits, except for a flush or many pages
 	Lease          func(store.Slot) (lease store.Lease, ours bool)
 	Host           func(name string) (Host, bool)               // its current state; not ok if it is not in memory
@@ -85,6 +95,10 @@ const (
 	manyPages    = 64               // this many pages do not wait for the gap between commits
 	busyShare    = 3                // to a busy store a worker commits a third of the time at most
 	busyPages    = 4 * manyPages    // this many pages do not wait for a busy store
+	archiveGap   = 2 * time.Second  // least time between commits with archived exchanges: few large segments cost less
+	archiveBytes = 4 << 20          // archived exchanges of this size do not wait for the gap
+	maxArchived  = 16 << 20         // archived exchanges in one commit, unless one alone is larger
+	maxUploads   = 4                // segments written at once
 	retryCommit  = time.Second      // delay before a retry after a full disk or a locked file
 	fullPatience = 15 * time.Second // how long to retry while the disk is full
 )
@@ -101,6 +115,7 @@ type Committer struct {
 	pages       int     // visits and retries among pending
 	links       int     // links of visits, and found URLs
 	texts       int     // bytes of the texts of visits
+	raw         int     // bytes of archived exchanges
 	touched     map[string]struct{}
 	extraHosts  []Host
 	paces       []paceChange
@@ -110,6 +125,7 @@ type Committer struct {
 	began      time.Time // when the last commit began
 	storingLow bool      // low-priority visits are in the commit under way
 	storing    []string  // domains in it without requests under way
+	storingRaw int       // bytes of archived exchanges in it
 	lastPages  int       // visits and retries in the last commit
 	stats      Stats
 }
@@ -145,6 +161,7 @@ func (c *Committer) addLoad(e *Entry, by int) {
 	}
 	c.links += by * len(e.Found)
 	c.texts += by * e.texts()
+	c.raw += by * len(e.Raw)
 }
 
 // AddLowPriority adds a visit that lets other entries go first.
@@ -187,6 +204,10 @@ func (c *Committer) FlushNow() { c.flushNow = true }
 
 // Behind is how many visits and links wait for their commit, and how many bytes of text.
 func (c *Committer) Behind() (pages, links, texts int) { return c.pages, c.links, c.texts }
+
+// Archiving is how many bytes of archived exchanges are in memory: those that wait, and those of
+// the commit under way.
+func (c *Committer) Archiving() int { return c.raw + c.storingRaw }
 
 // HasPending reports whether any entry waits.
 func (c *Committer) HasPending() bool { return len(c.pending) > 0 }
@@ -246,7 +267,7 @@ func (c *Committer) Start(work context.Context, now time.Time, end bool) {
 	}
 	gap, many := c.interval()
 	low := min(len(c.lowPriority), c.cfg.MaxLowPriority(c.pages)) // the rest would not be in it
-	if wait := c.began.Add(gap).Sub(now); wait > 0 && c.pages+low < many && !c.flushNow && !end {
+	if wait := c.began.Add(gap).Sub(now); wait > 0 && c.pages+low < many && c.raw < archiveBytes && !c.flushNow && !end {
 		c.loop.WakeAt(now.Add(wait))
 		return
 	}
@@ -258,8 +279,11 @@ func (c *Committer) Start(work context.Context, now time.Time, end bool) {
 // interval is the least time from the beginning of one commit to the next, and how many pages
 // do not wait for it. A store that is slow with many pages is busy: it gets fewer commits with
 // more pages in each, which cost it less. Without a gap, as in a crawl on one machine, nothing
-// waits.
+// waits, except for segments.
 func (c *Committer) interval() (gap time.Duration, many int) {
+	if c.raw > 0 {
+		return max(c.cfg.Gap, archiveGap), busyPages
+	}
 	if slow := busyShare * c.stats.Last; c.cfg.Gap > 0 && c.lastPages >= manyPages/2 && slow > c.cfg.Gap {
 		return max(c.cfg.Gap, min(slow, store.MaxCommitGap)), busyPages
 	}
@@ -270,6 +294,7 @@ func (c *Committer) interval() (gap time.Duration, many int) {
 func (c *Committer) store(work context.Context, d *Done) {
 	err := c.retryStore(work, d)
 	c.loop.Post(func(now time.Time) {
+		c.storingRaw = 0
 		if c.underway = false; err != nil {
 			c.loop.Fail(err)
 			return
@@ -287,6 +312,9 @@ func (c *Committer) retryStore(work context.Context, d *Done) error {
 	ctx, done := c.cfg.CommitContext()
 	defer done()
 	if err := c.cfg.Sync(ctx); err != nil {
+		return err
+	}
+	if err := c.archive(ctx, d); err != nil {
 		return err
 	}
 	first := time.Now()

@@ -23,33 +23,36 @@ import (
 type harness struct {
 	*testing.T
 	*committer.Committer
-	loop    *loop.Loop
-	commits []store.Commit
-	answers []error // of the next commits
-	took    time.Duration
-	done    []*committer.Done
-	last    int // how many low-priority visits go into a commit
-	synced  int
-	work    context.Context
-	stop    context.CancelFunc
+	loop      *loop.Loop
+	commits   []store.Commit
+	answers   []error // of the next commits
+	took      time.Duration
+	done      []*committer.Done
+	last      int // how many low-priority visits go into a commit
+	synced    int
+	retryable bool // failed queries and segments are retried
+	work      context.Context
+	stop      context.CancelFunc
 }
 
 const gap = time.Second
 
 func newDesk(t *testing.T) *harness { return newDeskWith(t, gap) }
 
-func newDeskWith(t *testing.T, gap time.Duration) *harness {
+func newDeskWith(t *testing.T, gap time.Duration) *harness { return newDeskFor(t, gap, nil) }
+
+func newDeskFor(t *testing.T, gap time.Duration, to committer.Archive) *harness {
 	d := &harness{T: t, last: 100, took: 100 * time.Millisecond}
 	log := slog.New(slog.DiscardHandler)
 	d.loop = loop.New(loop.Config{
 		Room: 10, Log: log, OnAttempt: func(context.Context, error) {}, Scarce: func(error) bool { return false },
-		Retryable: func(error) bool { return false },
+		Retryable: func(error) bool { return d.retryable },
 	})
 	d.loop.Begin()
 	d.work, d.stop = context.WithCancel(t.Context())
 	d.loop.During(d.work)
 	d.Committer = committer.New(d.loop, committer.Config{
-		Store: d, Gap: gap, Log: log, OnAttempt: func(context.Context, error) {},
+		Store: d, Archive: to, Gap: gap, Log: log, OnAttempt: func(context.Context, error) {},
 		Lease: func(s store.Slot) (store.Lease, bool) { return store.Lease{Slot: s, Fence: 7}, s < 100 },
 		Host: func(name string) (committer.Host, bool) {
 			return committer.Host{Host: store.Host{Host: name}, Slot: 3, Domain: "touched.example"}, name != "gone"
@@ -103,7 +106,7 @@ func (d *harness) url(i int) weburl.URL {
 func (d *harness) page(i, links int) committer.Entry {
 	u := d.url(i)
 	e := committer.Entry{
-		Slot: 1, Domain: "a.example", Request: &frontier.Request{Host: u.Host(), Item: visit.Item{URL: u}}, Visit: &visit.Visit{Item: visit.Item{URL: u}},
+		Slot: 1, Domain: "a.example", Request: &frontier.Request{Host: u.Host(), Item: visit.Item{URL: u}}, Visit: &visit.Visit{Item: visit.Item{URL: u}, Outcome: visit.Fetched},
 	}
 	for range links {
 		e.Found = append(e.Found, discovery.Link{})

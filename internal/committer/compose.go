@@ -7,9 +7,10 @@ import (
 	"headway/store"
 )
 
-// full reports whether a commit, with texts of this size, has no room for an entry.
-func full(c *store.Commit, texts int, e *Entry) bool {
-	return texts+e.texts() > store.MaxTexts || len(c.Visits)+len(c.Retries) == store.MaxVisits || len(c.Found)+len(e.Found) > store.MaxFound ||
+// full reports whether a commit, with texts and archived exchanges of this size, has no room for
+// an entry.
+func full(c *store.Commit, texts, raw int, e *Entry) bool {
+	return texts+e.texts() > store.MaxTexts || raw > 0 && raw+len(e.Raw) > maxArchived || len(c.Visits)+len(c.Retries) == store.MaxVisits || len(c.Found)+len(e.Found) > store.MaxFound ||
 		len(c.HostTime)+len(e.Times) > store.MaxHostTimes || len(c.Parks) == store.MaxHosts || len(c.Robots) == store.MaxVisits || max(len(c.Errands), len(c.Ran)) == store.MaxHosts
 }
 
@@ -20,9 +21,10 @@ func (c *Committer) compose(now time.Time) *Done {
 	d := &Done{Commit: store.Commit{Worker: c.worker, Number: c.number, At: now}}
 	slots := map[store.Slot]struct{}{}
 	n, texts := 0, 0
-	for ; n < len(c.pending) && !full(&d.Commit, texts, &c.pending[n]); n++ {
+	for ; n < len(c.pending) && !full(&d.Commit, texts, c.storingRaw, &c.pending[n]); n++ {
 		e := &c.pending[n]
 		texts += e.texts()
+		c.storingRaw += len(e.Raw)
 		if e.Domain != "" {
 			slots[e.Slot] = struct{}{}
 		}

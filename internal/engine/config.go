@@ -47,6 +47,7 @@ type Job struct {
 	Content    content.Options
 	Extract    *extract.Rules
 	Links      bool
+	Raw        bool
 }
 
 // Bounds limits the concurrency and memory of a worker.
@@ -72,6 +73,7 @@ type Worker struct {
 	Store   store.Store
 	Fetcher fetch.Fetcher
 	Outputs []output.Writer
+	Archive output.Archive
 	Journal string
 	Bounds
 	Terms store.Terms

@@ -52,7 +52,7 @@ func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 		lr.f.SetRobots(now, r.Host, lr.hosts.robotsState(s, now, lr.hosts.crawlDelay(r.Host)))
 	case l.Skipped:
 		lr.f.Skip(now, r)
-		lr.commitPage(now, r, l.Visit, nil, frontier.Settled{})
+		lr.commitPage(now, r, &l, nil, frontier.Settled{})
 	default:
 		lr.pool.ReportHeard(now)
 		settled := lr.f.Settle(now, r, l.Answer, l.Visit)
@@ -67,7 +67,7 @@ func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 		if v := l.Visit; v.Outcome == visit.Fetched && v.Page.Digest != "" && !l.Leaf {
 			run.duplicates.Observe(v.Item.URL, v.Page.SimHash, v.Page.Digest)
 		}
-		lr.commitPage(now, r, l.Visit, run.filterLinks(now, l.Links), settled)
+		lr.commitPage(now, r, &l, run.filterLinks(now, l.Links), settled)
 	}
 }
 
@@ -157,7 +157,8 @@ func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, 
 }
 
 // commitPage adds a visit to the next commit.
-func (lr *learner) commitPage(now time.Time, r frontier.Request, v *visit.Visit, links []discovery.Link, s frontier.Settled) {
+func (lr *learner) commitPage(now time.Time, r frontier.Request, l *fetchpool.Page, links []discovery.Link, s frontier.Settled) {
+	v := l.Visit
 	switch s.Verdict {
 	case frontier.InDoubt:
 	case frontier.Again:
@@ -169,7 +170,7 @@ func (lr *learner) commitPage(now time.Time, r frontier.Request, v *visit.Visit,
 			lr.commits.FlushNow()
 		}
 	case frontier.Ended:
-		lr.hosts.enqueueFor(r.Host, committer.Entry{Request: &r, Visit: v, Found: links})
+		lr.hosts.enqueueFor(r.Host, committer.Entry{Request: &r, Visit: v, Found: links, Raw: l.Raw, RawLen: l.RawLen})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"headway/frontier"
 	"headway/internal/committer"
+	"headway/internal/fetchpool"
 	"headway/internal/jobrun"
 	"headway/job"
 	"headway/store"
@@ -22,11 +23,13 @@ const (
 
 // maxBehind is how many visits may wait for their commit before fetching stops,
 // MaxLinksBehind how many of their links, and maxOutbox how many batches may wait for the
-// outputs. maxTextsBehind is how many bytes of their texts may wait for either.
+// outputs. maxTextsBehind is how many bytes of their texts may wait for either, and maxArchiving
+// how many of their archived exchanges may be in memory.
 const (
 	maxBehind      = 2 * store.MaxVisits
 	MaxLinksBehind = 20_000
 	maxTextsBehind = store.MaxTexts
+	maxArchiving   = 32 << 20
 	maxOutbox      = 64
 )
 
@@ -85,7 +88,7 @@ func (c *crawler) permits(now time.Time) (int, visit.Wait) {
 	switch {
 	case c.halted:
 		return 0, visit.WaitBudget
-	case c.lowDisk, pages >= maxBehind, links >= MaxLinksBehind, texts+c.outbox.Texts() >= maxTextsBehind, c.outbox.Len() >= maxOutbox:
+	case c.lowDisk, pages >= maxBehind, links >= MaxLinksBehind, texts+c.outbox.Texts() >= maxTextsBehind, c.commits.Archiving() >= maxArchiving, c.outbox.Len() >= maxOutbox:
 		return 0, visit.WaitStorage
 	case !c.lease.MayStart(time.Now()):
 		return 0, visit.WaitLease
@@ -118,7 +121,7 @@ func (c *crawler) dispatch(work context.Context, now time.Time) {
 			c.commits.AddLowPriority(committer.Entry{Request: &request, Visit: r.Visit, Slot: s.slot, Domain: s.domain})
 			continue
 		}
-		c.learner.commitPage(now, r.Request, r.Visit, nil, r.Settled)
+		c.learner.commitPage(now, r.Request, &fetchpool.Page{Visit: r.Visit}, nil, r.Settled)
 	}
 	c.queues.continueRecheck()
 	for i := range b.Requests {
@@ -165,7 +168,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 		}
 		if v != nil {
 			c.f.Skip(now, r)
-			c.learner.commitPage(now, r, v, nil, frontier.Settled{})
+			c.learner.commitPage(now, r, &fetchpool.Page{Visit: v}, nil, frontier.Settled{})
 			return
 		}
 	} else if c.cfg.OptedOut(s.home) {

@@ -39,8 +39,10 @@ const (
 	// drainFor is how long requests in flight may continue when a worker drains.
 	drainFor = 10 * time.Second
 	// settleFor is how long the last pages of a draining job may take to be stored before
-	// it ends.
-	settleFor = time.Second
+	// it ends, settleRawFor the same for pages with raw responses: their commits are up to
+	// two seconds apart and wait for the archive.
+	settleFor    = time.Second
+	settleRawFor = 5 * time.Second
 	// lastFor is how long final writes may take after that, endWithin the same when a
 	// worker stops at once.
 	lastFor   = 10 * time.Second

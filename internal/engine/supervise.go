@@ -273,8 +273,12 @@ func (m *member) supervise(work context.Context, now time.Time, r *run) {
 	}
 	m.supervised++
 	r.budget.Observe(now, limit.Use{})
+	settle := settleFor
+	if r.cfg.Raw {
+		settle = settleRawFor
+	}
 	q := jobrun.Snapshot{
-		State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settleFor), Seeded: r.seeded, DiscoveryStopped: r.discoveryStopped,
+		State: r.state, Reason: r.reason, Drained: r.stopAt.Add(settle), Seeded: r.seeded, DiscoveryStopped: r.discoveryStopped,
 		Spent: r.budget.Spent(), Tokens: r.maxPages > 0, Starved: m.f.Starved(r.ID),
 	}
 	m.loop.Go(func() {

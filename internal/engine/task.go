@@ -40,7 +40,7 @@ func (c *crawler) task(r frontier.Request) fetchpool.Task {
 
 // fetchJob returns the job as a worker needs it.
 func (r *run) fetchJob() fetchpool.Job {
-	j := fetchpool.Job{Rules: r.rules, Known: r.Stored, DryRun: r.cfg.DryRun, Leaves: r.cfg.Scope.Leaves, Content: r.cfg.Content, Extract: r.cfg.Extract, Links: r.cfg.Links}
+	j := fetchpool.Job{Rules: r.rules, Known: r.Stored, DryRun: r.cfg.DryRun, Leaves: r.cfg.Scope.Leaves, Content: r.cfg.Content, Extract: r.cfg.Extract, Links: r.cfg.Links, Raw: r.cfg.Raw}
 	if most := r.cfg.Limits.Of(limit.Bytes); most.Limited() {
 		j.MaxBytes = max(most.Max, 1) // a larger body can never be fetched under this limit
 	}

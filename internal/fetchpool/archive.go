@@ -65,14 +65,18 @@ func (a Archives) page(ctx context.Context, v *visit.Visit, body []byte) error {
 // archiver passes the exchanges of one request to the archives, and keeps the first error.
 type archiver struct {
 	to      Archives
+	keep    output.Archive // encodes the exchange, to be stored with the visit; nil for none
 	purpose output.Purpose
 	item    visit.Item
 	err     error
+
+	records  []byte // of the last exchange
+	response int64  // the length of its first record
 }
 
 // tap records a request, if there are archives.
 func (a *archiver) tap(ctx context.Context, req *fetch.Request) {
-	if len(a.to.exchanges) == 0 {
+	if len(a.to.exchanges) == 0 && a.keep == nil {
 		return
 	}
 	req.Wire = func(r *fetch.Result, w *fetch.Wire) {
@@ -93,6 +97,13 @@ func (a *archiver) write(ctx context.Context, r *fetch.Result, w *fetch.Wire) er
 		if err := to.Exchange(ctx, x); err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
+	}
+	if a.keep == nil {
+		return nil
+	}
+	var err error
+	if a.records, a.response, err = a.keep.Records(ctx, x); err != nil {
+		return fmt.Errorf("encode exchange: %w", err)
 	}
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 	"headway/weburl"
 )
 
-// requester returns what sends the requests of a task. Archives record them under the item.
-func (p *Pool) requester(t *underway, purpose output.Purpose, item visit.Item) *exchange.Requester {
+// requester returns what sends the requests of a task, and what archives them under the item.
+func (p *Pool) requester(t *underway, purpose output.Purpose, item visit.Item) (*exchange.Requester, *archiver) {
 	f := &taskFetcher{p: p, t: t, archive: archiver{to: p.cfg.Archives, purpose: purpose, item: item}}
 	return &exchange.Requester{
 		Fetcher: f, Agent: p.cfg.Agent, Key: p.cfg.Key, Content: t.Job.Content, Extract: t.Job.Extract, Links: t.Job.Links, Keep: p.cfg.RobotsFiles.Put, Parse: p.parsers.parse, LocalErr: f.localErr, Now: p.loop.Now,
-	}
+	}, &f.archive
 }
 
 // taskFetcher sends the requests of a crawl: each is checked right before it is sent,

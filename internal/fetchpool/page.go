@@ -19,6 +19,8 @@ type Page struct {
 	Answer     frontier.Answer
 	Links      []discovery.Link
 	Wire       int64
+	Raw        []byte   // the records of the exchange, for the archive; nil if it is not kept
+	RawLen     int64    // the length of the first, which has the response
 	First      bool     // first page of its job on the host
 	Sitemaps   []string // named in robots.txt; only if First
 	Leaf       bool     // its links are not followed
@@ -92,8 +94,11 @@ func (p *Pool) requestPage(t *underway, l *Page, says *robots.Rules) {
 		req.MaxBody, req.CutBody = leafBody, true
 	}
 	req.MaxSent = t.Job.MaxBytes
-	from := p.requester(t, output.ForPage, v.Item)
+	from, archive := p.requester(t, output.ForPage, v.Item)
 	from.Rules = says
+	if t.Job.Raw {
+		archive.keep = p.cfg.Archive
+	}
 	answer := from.Page(t.Lease.Context(t.ctx), req, v)
 	defer answer.Close()
 	l.Left = t.left.Load() > 0
@@ -114,7 +119,7 @@ func (p *Pool) requestPage(t *underway, l *Page, says *robots.Rules) {
 		l.Answer.Latency = 0
 	}
 	l.Links = rules.Links(v)
-	l.Wire = answer.WireBytes
+	l.Wire, l.Raw, l.RawLen = answer.WireBytes, archive.records, archive.response
 	l.LocalErr = t.Job.Known.Recall(t.ctx, v) // last: the links of an unchanged page are kept, not followed again
 	if l.LocalErr == nil && v.Outcome == visit.Fetched && !l.Leaf {
 		l.LocalErr = p.cfg.Archives.page(t.Lease.Context(t.ctx), v, answer.Body)

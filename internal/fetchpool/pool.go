@@ -23,6 +23,7 @@ import (
 	"headway/gauge"
 	"headway/internal/loop"
 	"headway/internal/redirects"
+	"headway/output"
 	"headway/robots"
 	"headway/store/journal"
 	"headway/weburl"
@@ -44,6 +45,7 @@ type Config struct {
 	Overloaded    func() bool           // our own CPU is short, so latencies say little about hosts
 	Redirects     *redirects.Redirects
 	Archives      Archives
+	Archive       output.Archive   // for jobs that keep raw responses; nil for none
 	Journal       *journal.Journal // of the pages under way; nil for none
 	Meter         *gauge.Meter
 	Log           *slog.Logger

@@ -44,7 +44,8 @@ func (l *Robots) Refused() visit.Reason {
 // fetchRobots fetches robots.txt.
 func (p *Pool) fetchRobots(t *underway) Robots {
 	l := Robots{Request: t.Request}
-	r := p.requester(t, output.ForRobots, visit.Item{}).Robots(t.Lease.Context(t.ctx), t.Host, t.Robots, p.cfg.RobotsTimeout)
+	from, _ := p.requester(t, output.ForRobots, visit.Item{})
+	r := from.Robots(t.Lease.Context(t.ctx), t.Host, t.Robots, p.cfg.RobotsTimeout)
 	defer r.Close()
 	l.Left, l.Followed = max(t.left.Load(), int64(r.RequestsSent())), t.followed.Load()
 	if l.Sent, l.LocalErr = p.sentAt(r.Result), r.LocalErr; l.LocalErr != nil {

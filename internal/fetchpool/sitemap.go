@@ -39,7 +39,8 @@ func (p *Pool) fetchSitemap(t *underway) (done bool) {
 		land()
 		return err == nil
 	}
-	s := p.requester(t, output.ForSitemap, visit.Item{Job: r.Job}).Sitemap(t.Lease.Context(t.ctx), t.Host, r.URL)
+	from, _ := p.requester(t, output.ForSitemap, visit.Item{Job: r.Job})
+	s := from.Sitemap(t.Lease.Context(t.ctx), t.Host, r.URL)
 	defer s.Close()
 	l.Left = t.left.Load() > 0
 	if s.LocalErr != nil {

@@ -47,6 +47,7 @@ type Job struct {
 	Content  content.Options
 	Extract  *extract.Rules
 	Links    bool // the links of pages are kept
+	Raw      bool // the exchanges of pages are kept, in the archive
 }
 
 // Known is what an earlier crawl recorded.
