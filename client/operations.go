@@ -282,15 +282,17 @@ func (c *Client) CompareJobs(ctx context.Context, job int64, params CompareJobsP
 type GetContentParams struct {
 	// An absolute URL.
 	URL string
-	// What to get of the page. One of text, markdown, links.
+	// What to get of the page. One of text, markdown, links, raw.
 	As string
 }
 
 // GetContent is GET /v1/jobs/{job}/content. It needs a key with scope read.
 //
-// Get what a page says: its main text, Markdown or links. The job must have
-// kept it: settings content (text, markdown) and links. Text is text/plain,
-// Markdown text/markdown, links are a JSON object with the links from the page.
+// Get what a page says: its main text, Markdown or links, or what the server
+// sent. The job must have kept it: settings content (text, markdown), links and
+// raw. Text is text/plain, Markdown text/markdown, links are a JSON object with
+// the links from the page. Raw is the body of the response, without content
+// codings such as gzip, as a file to download.
 func (c *Client) GetContent(ctx context.Context, job int64, params GetContentParams) (io.ReadCloser, error) {
 	r := request{method: "GET", path: fmt.Sprintf("/v1/jobs/%d/content", job)}
 	r.text("url", params.URL)

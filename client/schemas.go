@@ -554,6 +554,9 @@ type JobRequest struct {
 	// Politeness preset: pace, concurrency and backoff per host. One of polite,
 	// audit, warm, map, owned.
 	Preset *string `json:"preset,omitzero"`
+	// Also keep what servers sent for each page, in the archive of the fleet. A
+	// job fails if the workers have none.
+	Raw *bool `json:"raw,omitzero"`
 	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
 	// list, any.
 	Scope *string `json:"scope,omitzero"`
@@ -616,8 +619,11 @@ type JobView struct {
 	Preset string `json:"preset,omitzero"`
 	// What the job waits for; absent unless it is queued, in lists, and in the
 	// response that creates it.
-	Queue  *QueuePlace `json:"queue,omitzero"`
-	Reason string      `json:"reason,omitzero"`
+	Queue *QueuePlace `json:"queue,omitzero"`
+	// Also keep what servers sent for each page, in the archive of the fleet. A
+	// job fails if the workers have none.
+	Raw    bool   `json:"raw,omitzero"`
+	Reason string `json:"reason,omitzero"`
 	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
 	// list, any.
 	Scope string `json:"scope,omitzero"`

@@ -55,7 +55,9 @@ func TestContent(t *testing.T) {
 		{"https://news.example/unseen", "text", "not_found"},
 		{"https://news.example/unseen", "links", "not_found"},
 		{"no url", "text", "invalid_value"},
-		{page, "raw", "invalid_value"},
+		{page, "raw", "content_not_kept"},
+		{"https://news.example/unseen", "raw", "not_found"},
+		{page, "pdf", "invalid_value"},
 	} {
 		_, err := read(x.url, x.as)
 		if p, ok := errors.AsType[*client.Problem](err); !ok || p.Code != x.code || p.Hint == "" {

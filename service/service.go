@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"headway/fetch/guard"
+	"headway/internal/archive"
 	"headway/internal/config"
 	"headway/service/internal/api"
 	"headway/service/internal/chore"
@@ -63,6 +64,8 @@ type Config struct {
 	Webhooks guard.Config
 	// Exports is where exports are written; the zero value disables them.
 	Exports Exports
+	// Archive is the archive of the workers, for raw responses; nil for none.
+	Archive *archive.Archive
 	// Observe, when not nil, is called for each request: the operation of the API,
 	// the status and how long it took, 0 for a stream.
 	Observe func(operation string, status int, took time.Duration)
@@ -89,7 +92,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	workers, err := chore.Open(ctx, chore.Config{
-		Store: c.Store, Log: c.Log,
+		Store: c.Store, Archive: c.Archive, Log: c.Log,
 		Webhook: webhook.Config{Guard: c.Webhooks, Log: c.Log},
 		Export:  export.Config{To: c.Exports.To, Guard: c.Exports.Guard, Roots: c.Exports.Roots, Log: c.Log},
 	})
@@ -138,8 +141,12 @@ func serve(ctx context.Context, c Config, l net.Listener, chores choreRunner) er
 	if err != nil {
 		return err
 	}
+	var raw api.Archive
+	if c.Archive != nil {
+		raw = c.Archive
+	}
 	a := api.New(api.Config{
-		Store: c.Store, Chores: chores, Prover: prover, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
+		Archive: raw, Store: c.Store, Chores: chores, Prover: prover, Private: c.Webhooks.AllowPrivate, Settings: c.Settings, Anonymous: c.NoKeys,
 		Rate: api.Rate{PerSecond: rate, Burst: max(1, int(rate*burst))}, Observe: c.Observe, Version: c.Version, Log: c.Log,
 	})
 	h := &health{store: c.Store}

@@ -225,7 +225,7 @@ func TestRoundTrip(t *testing.T) {
 	k := key(t, s.st, "acme", store.ScopeWrite)
 	sent := map[string]any{
 		"seeds": []any{"https://example.com/"}, "name": "all", "scope": "list", "scope_hosts": []any{"example.org"}, "include": []any{"/a/*"}, "exclude": []any{"re:b"}, "files": false,
-		"sitemaps": "off", "content": []any{"text"}, "links": true, "extract": "name: {css: h1}\n", "preset": "polite", "failure_threshold": 7.0, "cancel_after": 9.0, "dry_run": true,
+		"sitemaps": "off", "content": []any{"text"}, "links": true, "raw": true, "extract": "name: {css: h1}\n", "preset": "polite", "failure_threshold": 7.0, "cancel_after": 9.0, "dry_run": true,
 		"pace":    map[string]any{"delay_seconds": 1.5, "spread_seconds": 0.25, "jitter": 3.0, "in_flight": 2.0},
 		"backoff": map[string]any{"refusing_start_seconds": 2.0, "refusing_max_seconds": 4.5, "failing_start_seconds": 3.0, "failing_max_seconds": 6.0},
 		"limits":  map[string]any{"max_pages": 50.0, "max_requests": 80.0, "max_time_seconds": 90.5, "max_depth": 0.0, "max_bytes": 1e6, "max_pages_per_host": 5.0, "patience_seconds": 600.0},

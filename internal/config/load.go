@@ -91,7 +91,7 @@ func Register(fs *pflag.FlagSet) { register(fs, func(s *Setting) bool { return !
 // RegisterWorker adds the flags of a fleet worker: those that do not belong to a job.
 func RegisterWorker(fs *pflag.FlagSet) {
 	register(fs, func(s *Setting) bool {
-		return s.Fleet && !slices.Contains(clientFlags, s.Key) || slices.Contains(workerFlags, s.Key)
+		return s.Fleet && !s.OfJob() && !slices.Contains(clientFlags, s.Key) || slices.Contains(workerFlags, s.Key)
 	})
 }
 
@@ -132,7 +132,7 @@ func RegisterServer(fs *pflag.FlagSet) {
 }
 
 // serverFlags are the settings with a flag of an API server.
-var serverFlags = []string{"fleet.store", "fleet.schema", "allow_private", "resolver", "ip", "log.format"}
+var serverFlags = []string{"fleet.store", "fleet.schema", "fleet.archive", "fleet.archive_private", "allow_private", "resolver", "ip", "log.format"}
 
 // RegisterStore adds the flags that say where the fleet's database is.
 func RegisterStore(fs *pflag.FlagSet) {

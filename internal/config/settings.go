@@ -55,6 +55,7 @@ type Settings struct {
 	Content    []string
 	Extract    *extract.Rules
 	Links      bool
+	Raw        bool
 
 	Dir       string
 	Format    []string
@@ -183,6 +184,9 @@ type Fleet struct {
 	Schema     string
 	Lease      time.Duration
 	MaxRunning int64
+
+	Archive        string // a folder, or s3://BUCKET/PREFIX; empty for none
+	ArchivePrivate []string
 }
 
 // Worker is the settings of each worker of a fleet.

@@ -67,6 +67,7 @@ var Table = []Section{
 		{Key: "content", Flag: "content", Doc: "also keep the main text of pages, in `forms` separated by commas: text, markdown; written to JSONL and Parquet (default: none)", at: func(s *Settings) value { return words{&s.Content, []string{ContentText, ContentMarkdown}} }},
 		{Key: "extract", Flag: "extract", Doc: "also keep fields of pages, by the rules in this YAML `file`; written to JSONL and Parquet (default: none)", at: func(s *Settings) value { return rules{&s.Extract} }},
 		{Key: "links", Flag: "links", Default: "false", Doc: "also keep every link of every page, with its text, for headway links and Parquet", at: func(s *Settings) value { return yes{&s.Links} }},
+		{Key: "raw", Flag: "raw", Fleet: true, Default: "false", Doc: "also keep what servers sent for each page, in the archive of the fleet (headway worker --archive)", at: func(s *Settings) value { return yes{&s.Raw} }},
 	}},
 	{"Where results go", []Setting{
 		{Key: "dir", Flag: "dir", Doc: "`folder` for the crawl (default: named after the first seed, such as ./headway-example.com)", at: func(s *Settings) value { return text{&s.Dir, "path", nil} }},
@@ -140,6 +141,8 @@ var Table = []Section{
 		{Key: "key_file", Flag: "key-file", Fleet: true, Doc: "`file` that holds the API key for --server; HEADWAY_KEY holds the key itself", at: func(s *Settings) value { return text{&s.KeyFile, "path", nil} }},
 		{Key: "fleet.lease", Flag: "lease", Fleet: true, Default: "30s", Doc: "how long a worker keeps its hosts after its last heartbeat; set by headway admin safety set, and a worker with another value does not start", at: func(s *Settings) value { return span{&s.Fleet.Lease, time.Second, time.Hour} }},
 		{Key: "fleet.max_running", Flag: "max-running", Fleet: true, Default: "0", Doc: "maximum jobs running at once in the fleet; set by headway admin safety set, and a worker with another value does not start", at: func(s *Settings) value { return number{&s.Fleet.MaxRunning, 0, 1_000_000} }},
+		{Key: "fleet.archive", Flag: "archive", Fleet: true, Doc: "`folder` or s3://BUCKET/PREFIX for what servers sent, for jobs with --raw; the same for all workers and servers (default: off)", at: func(s *Settings) value { return text{&s.Fleet.Archive, "folder or s3://BUCKET/PREFIX", nil} }},
+		{Key: "fleet.archive_private", Flag: "archive-private", Fleet: true, Doc: "private addresses that --archive may connect to, as `CIDR[:PORT,…]` (repeatable)", at: func(s *Settings) value { return list{&s.Fleet.ArchivePrivate, "address blocks with ports", checkRange} }},
 		{Key: "worker.listen", Flag: "listen", Fleet: true, Doc: "`address` and port for /metrics, /livez and /readyz, without authentication (default: off)", at: func(s *Settings) value { return text{&s.Worker.Listen, "address and port", checkListen} }},
 		{Key: "trace.endpoint", Flag: "traces", Fleet: true, Doc: "`URL` of an OpenTelemetry collector that receives a span per visit and commit (default: off)", at: func(s *Settings) value { return text{&s.Trace.Endpoint, "URL", checkEndpoint} }},
 		{Key: "log.format", Flag: "log", Fleet: true, Default: LogText, Doc: "log `format`: text for people, json for one JSON object per line", at: func(s *Settings) value { return word{&s.Log.Format, []string{LogText, LogJSON}} }},

@@ -34,6 +34,7 @@ func jobRequest(r *jobspec.Request, s *config.Settings) (*client.JobRequest, err
 		"content":     func() { body.Content = s.Content },
 		"extract":     func() { body.Extract = new(s.Extract.Text()) },
 		"links":       func() { body.Links = &s.Links },
+		"raw":         func() { body.Raw = &s.Raw },
 		"preset":      func() { body.Preset = &s.Preset },
 
 		"failure_threshold": func() { body.FailureThreshold = &s.FailureThreshold },

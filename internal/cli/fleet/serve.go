@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headway/fetch/guard"
+	"headway/internal/archive"
 	"headway/internal/cli/command"
 	"headway/internal/cli/export"
 	"headway/internal/config"
@@ -108,6 +109,13 @@ func (s *serving) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer st.Close()
+	kept, err := openArchive(ctx, set, archive.Config{Fleet: st.Key(), Guard: door, Roots: exports.Roots, Log: log})
+	if err != nil {
+		return err
+	}
+	if kept != nil {
+		defer kept.Close()
+	}
 	command.WarnAddresses(people, set.AllowPrivate)
 	requests := metrics.NewServer()
 	stop, err := s.show(ctx, st, requests, people)
@@ -116,7 +124,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	}
 	defer stop()
 	err = service.Run(ctx, service.Config{
-		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Observe: requests.Observe, Version: command.Version(), Log: log,
+		Store: st, Listen: s.listen, NoKeys: s.noKeys, Rate: s.rate, Webhooks: webhooks, Exports: exports, Archive: kept, Observe: requests.Observe, Version: command.Version(), Log: log,
 		Settings:  own.Job,
 		Listening: func(at net.Addr) { fmt.Fprintf(people, "headway: serving the API at http://%s\n", at) },
 	})

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,13 +15,16 @@ import (
 	"headway"
 	"headway/fetch/guard"
 	"headway/gauge"
+	"headway/internal/archive"
 	"headway/internal/cli/command"
 	"headway/internal/cli/crawl"
+	"headway/internal/cli/export"
 	"headway/internal/config"
 	"headway/internal/jobspec"
 	"headway/internal/metrics"
 	"headway/internal/traces"
 	"headway/limit"
+	"headway/output/warc"
 	"headway/scope"
 	"headway/store"
 	"headway/store/postgres"
@@ -67,6 +71,7 @@ type fleetWorker struct {
 	origins []config.Origin
 	records *slog.Logger
 	joined  func(store.WorkerID) // names the worker in the log
+	roots   *x509.CertPool       // for the archive; nil for those of the system
 }
 
 func (w *fleetWorker) run(ctx context.Context) error {
@@ -78,6 +83,10 @@ func (w *fleetWorker) run(ctx context.Context) error {
 		return err
 	}
 	w.Log = w.records
+	var err error
+	if w.roots, err = export.TakeBundle(); err != nil {
+		return err
+	}
 	for {
 		err := w.work(ctx)
 		if !errors.Is(err, store.ErrSettingsChanged) {
@@ -111,6 +120,17 @@ func (w *fleetWorker) work(ctx context.Context) error {
 			Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: fleet.CommitGap, Ungoverned: !s.Governor.Enabled,
 		},
 		Overloaded: w.Overload.Overloaded, Lookups: func() guard.Layer { return w.Dialer.Stats().Lookups }, Log: w.Log, Joined: w.joined,
+	}
+	kept, err := openArchive(ctx, s, archive.Config{
+		Fleet: st.Key(), Guard: guard.Config{Resolver: s.Resolver, IP: guard.Family(s.IP)}, Roots: w.roots, Log: w.Log, Write: true,
+		About: warc.Config{Software: command.Product + "/" + command.Version(), UserAgent: w.Identity.UserAgent(), Operator: w.Identity.Contact},
+	})
+	if err != nil {
+		return err
+	}
+	if kept != nil {
+		defer kept.Close()
+		cfg.Archive = kept
 	}
 	if s.Worker.Listen != "" {
 		cfg.Gauge = new(gauge.Gauge)
@@ -182,9 +202,9 @@ func (w *fleetWorker) open(ctx context.Context, st store.Reader, j store.Job) (h
 		Name: j.Name, Seeds: from.URLs, Fallback: from.Fallback,
 		Scope:  scope.Config{Mode: scope.Mode(s.Scope), Hosts: s.ScopeHosts, Include: s.Include, Exclude: s.Exclude, Files: s.Files},
 		Limits: j.Limits(limit.Layer{Level: limit.Job, Limits: s.Limits}), Policy: policy, Sitemaps: headway.Sitemaps(s.Sitemaps), MaxWaiting: s.Frontier.MaxWaiting,
-		DryRun: spec.DryRun, Content: s.ContentOptions(), Extract: s.Extract, Links: s.Links,
+		DryRun: spec.DryRun, Content: s.ContentOptions(), Extract: s.Extract, Links: s.Links, Raw: s.Raw && !spec.DryRun,
 	}
-	if j.Since != 0 && !spec.DryRun {
+	if j.Since != 0 && !spec.DryRun && !s.Raw { // a page that is not sent has no raw response
 		was := &earlier{reader: st, job: j.Since, spec: j.Spec}
 		cfg.Since, cfg.Known = was.urls(ctx), was.visit
 	}

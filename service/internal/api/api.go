@@ -70,6 +70,8 @@ type Config struct {
 	Store  Store
 	Chores Chores
 	Prover Prover
+	// Archive is where raw responses are read from; nil for none.
+	Archive Archive
 	// Private are the private addresses that webhooks may be sent to.
 	Private []guard.Range
 	// Settings applies the settings of a job on top of the server's.
@@ -88,6 +90,7 @@ type API struct {
 	store     Store
 	chores    Chores
 	prover    Prover
+	archive   Archive
 	private   []guard.Range
 	settings  func(config.Asked) (*config.Settings, error)
 	anonymous bool
@@ -107,7 +110,7 @@ type API struct {
 func New(c Config) *API {
 	useProblems()
 	a := &API{
-		store: c.Store, chores: c.Chores, prover: c.Prover, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: LogRequestIDs(cmp.Or(c.Log, slog.New(slog.DiscardHandler))),
+		store: c.Store, chores: c.Chores, prover: c.Prover, archive: c.Archive, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: LogRequestIDs(cmp.Or(c.Log, slog.New(slog.DiscardHandler))),
 		followers: newFollowers(), observe: c.Observe, version: c.Version, reports: make(chan struct{}, maxReports), operations: map[string]string{}, mux: http.NewServeMux(),
 	}
 	h := huma.DefaultConfig("Headway", "1")

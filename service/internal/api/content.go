@@ -5,22 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"headway/answer"
 	"headway/store"
+	"headway/visit"
 	"headway/weburl"
 )
 
 func (a *API) registerContent() {
 	text := &huma.Schema{Type: huma.TypeString}
 	register(a, store.ScopeRead, huma.Operation{
-		OperationID: "get-content", Method: http.MethodGet, Path: "/v1/jobs/{job}/content", Tags: []string{"pages"}, Summary: "Get what a page says: its main text, Markdown or links",
-		Description: "The job must have kept it: settings content (text, markdown) and links. Text is text/plain, Markdown text/markdown, links are a JSON object with the links from the page.",
+		OperationID: "get-content", Method: http.MethodGet, Path: "/v1/jobs/{job}/content", Tags: []string{"pages"}, Summary: "Get what a page says: its main text, Markdown or links, or what the server sent",
+		Description: "The job must have kept it: settings content (text, markdown), links and raw. Text is text/plain, Markdown text/markdown, links are a JSON object with the links from the page. Raw is the body of the response, without content codings such as gzip, as a file to download.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-			"text/plain": {Schema: text}, "text/markdown": {Schema: text}, "application/json": {Schema: &huma.Schema{Type: huma.TypeObject}},
+			"text/plain": {Schema: text}, "text/markdown": {Schema: text}, "application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}, "application/json": {Schema: &huma.Schema{Type: huma.TypeObject}},
 		}}},
 	}, a.getContent, NotFound, ContentNotKept)
 }
@@ -29,7 +31,7 @@ func (a *API) registerContent() {
 type contentInput struct {
 	OneJob
 	URL string `query:"url" required:"true" minLength:"1" maxLength:"8192" doc:"An absolute URL." example:"https://example.com/article"`
-	As  string `query:"as" default:"text" enum:"text,markdown,links" doc:"What to get of the page."`
+	As  string `query:"as" default:"text" enum:"text,markdown,links,raw" doc:"What to get of the page."`
 }
 
 // contentOutput is a document with its type. A browser that opens it must not run or guess
@@ -38,6 +40,7 @@ type contentOutput struct {
 	Type    string `header:"Content-Type"`
 	Sniff   string `header:"X-Content-Type-Options"`
 	Sandbox string `header:"Content-Security-Policy"`
+	File    string `header:"Content-Disposition"`
 	Body    []byte
 }
 
@@ -51,9 +54,14 @@ func (a *API) getContent(ctx context.Context, in *contentInput) (*contentOutput,
 		return nil, badURL(err)
 	}
 	out := &contentOutput{Type: "text/plain; charset=utf-8", Sniff: "nosniff", Sandbox: "sandbox"}
-	if in.As == "links" {
+	switch in.As {
+	case "links":
 		out.Type = "application/json"
 		out.Body, err = a.linksOf(ctx, &j, u)
+		return out, err
+	case "raw":
+		out.Type, out.File = "application/octet-stream", "attachment"
+		out.Body, err = a.rawOf(ctx, &j, u)
 		return out, err
 	}
 	c, err := a.store.Content(ctx, j.ID, u)
@@ -75,6 +83,32 @@ func (a *API) getContent(ctx context.Context, in *contentInput) (*contentOutput,
 	}
 	out.Body = []byte(text)
 	return out, nil
+}
+
+// Archive is where what servers sent is read from.
+type Archive interface {
+	// Body reads the body of a response, or returns [fs.ErrNotExist].
+	Body(ctx context.Context, at visit.Archived) ([]byte, error)
+}
+
+// rawOf returns what the server sent for a page.
+func (a *API) rawOf(ctx context.Context, j *store.Job, u weburl.URL) ([]byte, error) {
+	e, err := a.store.Lookup(ctx, j.ID, u)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, problem(NotFound, fmt.Sprintf("job %d has no page %s", j.ID, u), "check the URL against the list of pages")
+	case err != nil:
+		return nil, err
+	case e.Visit == nil || e.Visit.Answer.Archived.IsZero():
+		return nil, newProblem(ContentNotKept, fmt.Sprintf("job %d has no raw response of %s", j.ID, u))
+	case a.archive == nil:
+		return nil, problem(ContentNotKept, "this server has no archive", "start it with the --archive of the workers: headway serve --archive")
+	}
+	body, err := a.archive.Body(ctx, e.Visit.Answer.Archived)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, problem(ContentNotKept, fmt.Sprintf("the response of %s is not in the archive of this server", u), "check that headway serve and the workers have the same --archive")
+	}
+	return body, err
 }
 
 // linksOf returns the links from a page as JSON.

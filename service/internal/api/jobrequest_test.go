@@ -27,7 +27,7 @@ func TestEverySettingOfAJob(t *testing.T) {
 	r := JobRequest{
 		Seeds: []string{"https://example.com/"}, Limits: limit.Fields{}, DryRun: true,
 		JobSettings: JobSettings{
-			Scope: "list", ScopeHosts: []string{"example.org"}, Include: []string{"/a/*"}, Exclude: []string{"re:b"}, Files: &yes, Sitemaps: "off", Content: []string{"text", "markdown"}, Links: &yes, Extract: "name: {css: h1}\n",
+			Scope: "list", ScopeHosts: []string{"example.org"}, Include: []string{"/a/*"}, Exclude: []string{"re:b"}, Files: &yes, Sitemaps: "off", Content: []string{"text", "markdown"}, Links: &yes, Raw: &yes, Extract: "name: {css: h1}\n",
 			Preset: "polite", Pace: &JobPace{s(1.5), s(0.01), n(3), n(2)}, Backoff: &JobBackoff{s(2), s(4), s(3), s(6)}, FailureThreshold: n(7), CancelAfter: n(9),
 		},
 	}

@@ -55,6 +55,7 @@ func settingsOf(asked config.Asked, s *config.Settings) JobSettings {
 		"content":     func() { out.Content = s.Content },
 		"extract":     func() { out.Extract = s.Extract.Text() },
 		"links":       func() { out.Links = &s.Links },
+		"raw":         func() { out.Raw = &s.Raw },
 		"preset":      func() { out.Preset = s.Preset },
 
 		"failure_threshold": func() { out.FailureThreshold = &s.FailureThreshold },

@@ -82,7 +82,7 @@ var problemTypes = []problemType{
 	{NoTenant, http.StatusForbidden, "No tenant", "the operation needs a tenant, and the key has none", "use a key created with headway admin key create --tenant"},
 	{CrossOrigin, http.StatusForbidden, "Cross-origin request", "a browser sent the request for a page of another origin", "send it from a program, or from a page served by this server"},
 	{NotFound, http.StatusNotFound, "Not found", "the object does not exist, or belongs to another tenant", "check the id against the list endpoint"},
-	{ContentNotKept, http.StatusNotFound, "Content not kept", "the page has no such content: it was not fetched, says nothing, or its job did not keep it", "create the job with content or links; see docs/guide/api.md"},
+	{ContentNotKept, http.StatusNotFound, "Content not kept", "the page has no such content: it was not fetched, says nothing, or its job did not keep it", "create the job with content, links or raw; see docs/guide/api.md"},
 	{UnknownPath, http.StatusNotFound, "Unknown path", "the API has no such path", "paths begin with /v1; docs/reference/openapi.json lists them"},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", "the path exists, but not for this method", "the Allow header lists the allowed methods"},
 	{BodyTimeout, http.StatusRequestTimeout, "Body timeout", "the request body did not arrive in time", "send it again"},

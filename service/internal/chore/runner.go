@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"headway/internal/archive"
 	"headway/job"
 	"headway/service/internal/export"
 	"headway/service/internal/retention"
@@ -41,7 +42,8 @@ type Config struct {
 	Store   *postgres.Store
 	Webhook webhook.Config
 	Export  export.Config
-	Log     *slog.Logger // nil for none
+	Archive *archive.Archive // of the workers; nil for none
+	Log     *slog.Logger     // nil for none
 }
 
 // Runner runs the background jobs of a process. Make one with [Open].
@@ -74,7 +76,11 @@ func Open(ctx context.Context, cfg Config) (*Runner, error) {
 	hooks.Register(workers)
 	r.runs.Register(workers)
 	out.Register(workers, r.pool)
-	keeper := retention.New(cfg.Store, log)
+	var swept retention.Archive
+	if cfg.Archive != nil {
+		swept = cfg.Archive
+	}
+	keeper := retention.New(cfg.Store, swept, log)
 	keeper.Register(workers)
 	r.client, err = river.NewClient(riverpgxv5.New(r.pool), &river.Config{
 		Workers: workers,

@@ -1,5 +1,6 @@
 // Package retention deletes expired data: results of jobs, as
-// set by the plans of their tenants, and old events.
+// set by the plans of their tenants, old events, and objects of the archive that belong
+// to no job: those of deleted jobs, and those that a worker wrote before it died.
 //
 // It runs as a River job once an hour, in one process at a time, in
 // small steps: each job is deleted in its own transaction, a large one together with its
@@ -35,6 +36,7 @@ const (
 // Store is what retention needs of a store.
 type Store interface {
 	store.Retention
+	store.Segments
 	// Drop deletes a job that has ended, and all its data.
 	Drop(ctx context.Context, id job.ID) error
 }
@@ -42,13 +44,21 @@ type Store interface {
 // Keeper deletes expired data. Make one with [New].
 type Keeper struct {
 	river.WorkerDefaults[run]
-	store Store
-	log   *slog.Logger
+	store   Store
+	archive Archive
+	log     *slog.Logger
 }
 
-// New returns a keeper.
-func New(s Store, log *slog.Logger) *Keeper {
-	return &Keeper{store: s, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
+// Archive is the archive of the workers.
+type Archive interface {
+	// Sweep deletes what was written before a time and is not known, and returns how many
+	// objects that were. It asks for up to batch keys at a time.
+	Sweep(ctx context.Context, before time.Time, batch int, known func(ctx context.Context, keys []string) (map[string]bool, error)) (int, error)
+}
+
+// New returns a keeper. The archive may be nil.
+func New(s Store, a Archive, log *slog.Logger) *Keeper {
+	return &Keeper{store: s, archive: a, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 }
 
 // run is one pass over everything: the arguments of a River job.
@@ -114,8 +124,25 @@ func (k *Keeper) forget(ctx context.Context, now time.Time) error {
 		}
 	}
 	for {
-		if n, err := k.store.ForgetEvents(ctx, now); err != nil || n == 0 {
+		n, err := k.store.ForgetEvents(ctx, now)
+		if err != nil {
 			return err
 		}
+		if n == 0 {
+			break
+		}
 	}
+	return k.sweep(ctx, now)
+}
+
+// sweep deletes what is in the archive and belongs to no job.
+func (k *Keeper) sweep(ctx context.Context, now time.Time) error {
+	if k.archive == nil {
+		return nil
+	}
+	n, err := k.archive.Sweep(ctx, now.Add(-store.SegmentGrace), store.MaxSegments, k.store.KnownSegments)
+	if n > 0 {
+		k.log.InfoContext(ctx, "unreferenced segments of the archive deleted", "segments", n)
+	}
+	return err
 }

@@ -15,6 +15,8 @@ type fakeStore struct {
 	jobs   []job.ID
 	events int
 	stuck  map[job.ID]error
+
+	segments map[string]bool
 }
 
 func (s *fakeStore) Expired(_ context.Context, _ time.Time, most int) ([]job.ID, error) {
@@ -38,6 +40,45 @@ func (s *fakeStore) ForgetEvents(context.Context, time.Time) (int, error) {
 	n := min(s.events, store.MaxEvents)
 	s.events -= n
 	return n, nil
+}
+
+func (s *fakeStore) KnownSegments(_ context.Context, keys []string) (map[string]bool, error) {
+	known := map[string]bool{}
+	for _, k := range keys {
+		known[k] = s.segments[k]
+	}
+	return known, nil
+}
+
+// fakeArchive has objects by the time they were written.
+type fakeArchive map[string]time.Time
+
+func (a fakeArchive) Sweep(ctx context.Context, before time.Time, _ int, known func(context.Context, []string) (map[string]bool, error)) (n int, err error) {
+	for key, at := range a {
+		is, err := known(ctx, []string{key})
+		if err != nil {
+			return n, err
+		}
+		if at.Before(before) && !is[key] {
+			delete(a, key)
+			n++
+		}
+	}
+	return n, nil
+}
+
+// TestSweep deletes objects of the archive a day after they were written, unless a job
+// references them.
+func TestSweep(t *testing.T) {
+	now := time.Now()
+	a := fakeArchive{"lost": now, "kept": now}
+	k := New(&fakeStore{segments: map[string]bool{"kept": true}}, a, nil)
+	for after, want := range map[time.Duration]int{23*time.Hour + 59*time.Minute: 2, 24*time.Hour + time.Second: 1} {
+		a["lost"] = now
+		if err := k.forget(t.Context(), now.Add(after)); err != nil || len(a) != want || a["kept"].IsZero() {
+			t.Errorf("after %v: %v are left, %v", after, a, err)
+		}
+	}
 }
 
 func TestForget(t *testing.T) {
@@ -67,7 +108,7 @@ func TestForget(t *testing.T) {
 			for i := range c.jobs {
 				s.jobs = append(s.jobs, job.ID(i+1))
 			}
-			if err := New(s, nil).forget(t.Context(), time.Now()); !errors.Is(err, c.err) {
+			if err := New(s, nil, nil).forget(t.Context(), time.Now()); !errors.Is(err, c.err) {
 				t.Fatal(err)
 			}
 			if len(s.jobs) != c.left || c.err == nil && s.events != 0 {

@@ -1,0 +1,160 @@
+package fleettest
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headway/client"
+	"headway/output/s3/s3test"
+)
+
+// TestServiceArchive crawls with workers that archive what hosts send, and kills them: every
+// fetched page has one response in the archive, which is what the host sent. In full, the
+// archive is in S3, with 500 hosts and a kill every 20 seconds.
+func TestServiceArchive(t *testing.T) {
+	if !full {
+		t.Parallel() // in full it sets the environment
+	}
+	at, kills, every := setup{hosts: 20, pages: 12, pace: 500 * time.Millisecond}, 2, 4*time.Second
+	dir := t.TempDir()
+	place, objects := []string{"--archive", dir}, func() map[string]int64 { return filesIn(t, dir) }
+	if full {
+		at, kills, every = setup{hosts: 500, pages: 40, pace: time.Second}, 1<<30, 20*time.Second
+		bucket := s3test.Start(t)
+		bucket.Setenv(t)
+		place = []string{"--archive", "s3://" + s3test.Bucket + "/raw", "--archive-private", bucket.Range(t).String()}
+		objects = func() map[string]int64 {
+			list := map[string]int64{}
+			for key, size := range bucket.Objects(t) {
+				list[strings.TrimPrefix(key, "raw/")] = size
+			}
+			return list
+		}
+	}
+	f := newFleet(t, at)
+	s := f.service(place...)
+	acme := s.tenant("acme")
+	for range 4 {
+		f.start(place...)
+	}
+	f.awaitWorkers(4)
+	request := f.crawl(0, f.lab.Seeds()...)
+	request.Raw = new(true)
+	id := acme.create(request)
+	next, killed := time.Now().Add(every), 0
+	j := f.await(id, 3*f.long(), func() {
+		if killed == kills || time.Now().Before(next) {
+			return
+		}
+		next = time.Now().Add(every)
+		victim, _ := f.victim()
+		f.kill(victim)
+		f.start(place...)
+		killed++
+	})
+	if killed == 0 {
+		t.Error("no worker was killed")
+	}
+	f.judge(j)
+	f.archived(id, objects())
+
+	pages := 0
+	for _, row := range all(f, acme.AllPages(t.Context(), id, client.ListPagesParams{Outcome: "fetched", Limit: 1000})) {
+		pages++
+		if got, want := acme.content(id, row.URL, "raw"), f.sends(row.URL); got != want {
+			t.Fatalf("%s: %d bytes are archived, the host sends %d", row.URL, len(got), len(want))
+		}
+	}
+	if want := at.hosts * at.pages; pages != want {
+		t.Errorf("%d pages were read, want %d", pages, want)
+	}
+	t.Logf("%d pages, %d kills", pages, killed)
+	f.leave(s.now)
+	f.leaveAll()
+}
+
+// archived checks that each fetched page of a job refers to a place of its own in a segment
+// that is in the archive, complete, and that each segment is one of a commit.
+func (f *fleet) archived(id int64, objects map[string]int64) {
+	f.Helper()
+	var pages, places, segments int64
+	f.sql(func(conn *pgx.Conn) error {
+		var shelf int
+		if err := conn.QueryRow(f.Context(), "select shelf from job where id = $1", id).Scan(&shelf); err != nil {
+			return err
+		}
+		err := conn.QueryRow(f.Context(), fmt.Sprintf(`select count(*), count(distinct (s.key, o.visit::jsonb -> 'answer' -> 'archived' ->> 'offset')), count(distinct s.key)
+			from outcome_%d o left join segment s on s.job = o.job and s.key = o.visit::jsonb -> 'answer' -> 'archived' ->> 'segment' where o.job = $1 and o.ending = 1 and s.key is not null`, shelf), id).Scan(&pages, &places, &segments)
+		if err != nil {
+			return err
+		}
+		rows, err := conn.Query(f.Context(), "select key, bytes from segment where job = $1", id)
+		if err != nil {
+			return err
+		}
+		var key string
+		var size, all int64
+		_, err = pgx.ForEachRow(rows, []any{&key, &size}, func() error {
+			all++
+			found := int64(-1)
+			for name, n := range objects {
+				if strings.HasSuffix(name, "/"+key) {
+					found = n
+				}
+			}
+			if found != size {
+				f.Errorf("segment %s has %d bytes in the archive, want %d", key, found, size)
+			}
+			return nil
+		})
+		f.Logf("%d segments, %d objects, %d pages", all, len(objects), pages)
+		if all != segments {
+			f.Errorf("%d segments, of which pages refer to %d", all, segments)
+		}
+		return err
+	})
+	if want := int64(f.hosts * f.pages); pages != want || places != want {
+		f.Errorf("%d pages refer to %d places, want %d", pages, places, want)
+	}
+}
+
+// filesIn lists the files below a folder, with their sizes.
+func filesIn(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	list := map[string]int64{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		list[filepath.ToSlash(strings.TrimPrefix(path, dir))] = info.Size()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// sends is the body that the lab sends for a page, without a request over the network.
+func (f *fleet) sends(page string) string {
+	f.Helper()
+	w := httptest.NewRecorder()
+	f.lab.Handler().ServeHTTP(w, httptest.NewRequestWithContext(f.Context(), http.MethodGet, page, nil))
+	if w.Code != http.StatusOK {
+		f.Fatalf("the lab answers %s with %d", page, w.Code)
+	}
+	return w.Body.String()
+}

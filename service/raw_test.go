@@ -1,0 +1,134 @@
+package service_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"headway/client"
+	"headway/internal/archive"
+	"headway/job"
+	"headway/output"
+	"headway/service"
+	"headway/store"
+	"headway/store/postgres"
+	"headway/visit"
+)
+
+// TestRaw reads what a server sent for a page: as a file that no browser opens, and for this
+// tenant only. A response that is gone from the archive is a problem of its own.
+func TestRaw(t *testing.T) {
+	t.Parallel()
+	st, dir := openStore(t), t.TempDir()
+	kept, err := archive.Open(t.Context(), archive.Config{To: dir, Fleet: st.Key()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kept.Close)
+	const page, bare, sent = "https://news.example/article", "https://news.example/bare", "<script>alert(1)</script>"
+	id := keptRaw(t, st, kept, "acme", page, bare, sent)
+	s, without := start(t, service.Config{Store: st, Archive: kept}), start(t, service.Config{Store: st})
+	c := s.client(key(t, st, "acme", store.ScopeRead))
+	code := func(c *client.Client, u string) string {
+		t.Helper()
+		_, err := c.GetContent(t.Context(), int64(id), client.GetContentParams{URL: u, As: "raw"})
+		return codeOf(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/v1/jobs/1/content?as=raw&url="+url.QueryEscape(page), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+key(t, st, "acme", store.ScopeRead))
+	a, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err != nil || string(body) != sent || a.StatusCode != http.StatusOK {
+		t.Errorf("%d: %q, %v", a.StatusCode, body, err)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/octet-stream", "Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"} {
+		if a.Header.Get(name) != want {
+			t.Errorf("%s: %q", name, a.Header.Get(name))
+		}
+	}
+	if !strings.Contains(strings.Join(a.Header.Values("Content-Security-Policy"), " "), "sandbox") {
+		t.Errorf("sent with %v", a.Header)
+	}
+	if got := code(c, bare); got != "content_not_kept" {
+		t.Errorf("a page without: %s", got)
+	}
+	if got := code(s.client(key(t, st, "byte", store.ScopeRead)), page); got != "not_found" {
+		t.Errorf("another tenant: %s", got)
+	}
+	if got := code(without.client(key(t, st, "acme", store.ScopeRead)), page); got != "content_not_kept" {
+		t.Errorf("a server without an archive: %s", got)
+	}
+	segments, err := filepath.Glob(filepath.Join(dir, "fleet-*", "job-1", "*"))
+	if err != nil || len(segments) != 1 || os.Remove(segments[0]) != nil {
+		t.Fatalf("segments %v, %v", segments, err)
+	}
+	if got := code(c, page); got != "content_not_kept" {
+		t.Errorf("a response that is gone: %s", got)
+	}
+}
+
+// keptRaw adds a job with a page whose response is in the archive and one without.
+func keptRaw(t *testing.T, st *postgres.Store, to *archive.Archive, tenant, page, bare, sent string) job.ID {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, now := t.Context(), store.Stored(time.Now())
+	id, err := st.CreateJob(ctx, store.Job{Tenant: tenant, Name: "raw", State: job.Running, CreatedAt: now, Spec: []byte(`{"seeds":["https://news.example/"]}`)})
+	check(err)
+	item := func(raw string) visit.Item {
+		return visit.Item{URL: mustURL(t, raw), Job: id, Found: visit.FoundSeed}
+	}
+	const segment = "job-1/1.warc.gz"
+	data, err := to.Begin(segment, now)
+	check(err)
+	records, length, err := to.Records(ctx, &output.Exchange{
+		Purpose: output.ForPage, Item: item(page), Timing: visit.Timing{Sent: now}, Status: 200,
+		Request: []byte("GET /article HTTP/1.1\r\n\r\n"), Response: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: []byte(sent),
+	})
+	check(err)
+	at := visit.Archived{Segment: segment, Offset: int64(len(data)), Length: length}
+	data = append(data, records...)
+	check(to.Put(ctx, segment, data))
+	_, err = st.Add(ctx, now, []store.Found{{Item: item(page)}, {Item: item(bare)}})
+	check(err)
+	w, err := st.Join(ctx, now, "w")
+	check(err)
+	leases, err := st.Acquire(ctx, now, w, store.SlotCount)
+	check(err)
+	_, err = st.Commit(ctx, store.Commit{
+		Worker: w, Number: 1, At: now, Leases: leases, Segments: []store.Segment{{Key: segment, Job: id, Bytes: int64(len(data))}},
+		Visits: []visit.Visit{
+			{Item: item(page), Outcome: visit.Fetched, Answer: visit.Answer{Status: 200, Archived: at}},
+			{Item: item(bare), Outcome: visit.Fetched, Answer: visit.Answer{Status: 200}},
+		},
+	})
+	check(err)
+	check(st.Leave(ctx, w))
+	return id
+}
+
+// codeOf is the code of a problem; empty for any other error.
+func codeOf(err error) string {
+	p, _ := errors.AsType[*client.Problem](err)
+	if p == nil {
+		return ""
+	}
+	return p.Code
+}
