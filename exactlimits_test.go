@@ -143,6 +143,33 @@ func requestLimit(t *testing.T, seed uint64) {
 	}
 }
 
+// TestFleetRequestLimits runs two jobs with request limits on the same hosts: each sends
+// exactly as many, though they share robots.txt.
+func TestFleetRequestLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLimited(t, farm(6, small(30)), limit.Limits{})
+		limits := []int64{31, 46}
+		var ids []job.ID
+		for _, most := range limits {
+			ids = append(ids, f.requestLimited(limit.Limits{Requests: most}))
+		}
+		workers := f.startAll(3)
+		var total int64
+		for i, id := range ids {
+			j, _ := f.await(id, 10*time.Minute)
+			points, err := f.st.Points(t.Context(), id)
+			total += limits[i]
+			if u := store.UseOf(points); err != nil || j.State != job.Partial || j.Reason != "max_requests" || u.Requests != limits[i] {
+				t.Errorf("%s (%s) with %d requests of %d recorded: %v", j.State, j.Reason, u.Requests, limits[i], err)
+			}
+		}
+		f.drain(workers)
+		if sent := f.web.Stats().Total.Requests; sent != total {
+			t.Errorf("%d requests of %d sent", sent, total)
+		}
+	})
+}
+
 // TestFleetByteLimit runs jobs with a byte limit on workers, some of which crash: hosts send no
 // more than the limit and the responses in flight when it was reached.
 func TestFleetByteLimit(t *testing.T) {
