@@ -143,11 +143,11 @@ func (a *Archive) Body(ctx context.Context, at visit.Archived) ([]byte, error) {
 	_, fields, _ := bytes.Cut(x.Response, []byte("\n"))
 	header, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(fields))).ReadMIMEHeader()
 	if x.Cut != "" || err != nil {
-		return x.Body, nil //nolint:nilerr // a header that cannot be read says nothing about codings
+		return x.Body, nil // a header that cannot be read says nothing about codings
 	}
 	decoded, err := fetch.NewDecoder(fetch.Config{MaxBody: maxBody}).Decode(http.Header(header), x.Body)
 	if err != nil {
-		return x.Body, nil //nolint:nilerr // as a visit records it: the page could not be decoded
+		return x.Body, nil // the crawl could not decode it either, and its visit says so
 	}
 	return bytes.Clone(decoded), nil
 }

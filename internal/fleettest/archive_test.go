@@ -1,6 +1,7 @@
 package fleettest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -78,8 +79,56 @@ func TestServiceArchive(t *testing.T) {
 		t.Errorf("%d pages were read, want %d", pages, want)
 	}
 	t.Logf("%d pages, %d kills", pages, killed)
-	f.leave(s.now)
 	f.leaveAll()
+	if !full {
+		s.sweeps(id, dir)
+	}
+	f.leave(s.now)
+}
+
+// TestArchiveToS3 archives a few pages in a bucket, and reads them.
+func TestArchiveToS3(t *testing.T) {
+	bucket := s3test.Start(t)
+	bucket.Setenv(t)
+	f := newFleet(t, setup{hosts: 1, pages: 3, pace: 200 * time.Millisecond})
+	place := []string{"--archive", "s3://" + s3test.Bucket + "/raw", "--archive-private", bucket.Range(t).String()}
+	acme := f.service(place...).tenant("acme")
+	f.start(place...)
+	request := f.crawl(0, f.lab.Seeds()...)
+	request.Raw = new(true)
+	id := acme.create(request)
+	f.judge(f.await(id, f.long(), nil))
+	objects := bucket.Objects(t)
+	for key := range objects {
+		if !strings.HasPrefix(key, "raw/fleet-") {
+			t.Errorf("object %s", key)
+		}
+	}
+	f.archived(id, objects)
+	for _, row := range all(f, acme.AllPages(t.Context(), id, client.ListPagesParams{Outcome: "fetched"})) {
+		if got, want := acme.content(id, row.URL, "raw"), f.sends(row.URL); got != want {
+			t.Errorf("%s: %d bytes are archived, the host sends %d", row.URL, len(got), len(want))
+		}
+	}
+}
+
+// sweeps lets the results of a job expire, and its files be a day old: the next server deletes
+// both.
+func (s *service) sweeps(id int64, dir string) {
+	s.Helper()
+	old := time.Now().Add(-25 * time.Hour)
+	for name := range filesIn(s.T, dir) {
+		if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.leave(s.now)
+	s.sql(func(conn *pgx.Conn) error {
+		_, err := conn.Exec(s.Context(), "update job set ended_at = 1, layers = layers || '[{\"level\": \"safety\", \"limits\": {\"retention_ms\": 1000}}]' where id = $1", id)
+		return err
+	})
+	s.again() // retention runs soon after a server starts
+	s.until("the archive is empty", func() bool { return len(filesIn(s.T, dir)) == 0 })
 }
 
 // archived checks that each fetched page of a job refers to a place of its own in a segment
@@ -127,15 +176,21 @@ func (f *fleet) archived(id int64, objects map[string]int64) {
 	}
 }
 
-// filesIn lists the files below a folder, with their sizes.
+// filesIn lists the files below a folder, with their sizes. Others may be deleting them.
 func filesIn(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	list := map[string]int64{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
 		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
