@@ -64,7 +64,8 @@ func (b *batch) add(ctx context.Context, found []store.Found) error {
 type group struct {
 	key   urlKey
 	ref   hostRef
-	use   int   // the index in the list that counts if the URL is new
+	first int   // the index in the list where it was found first: URLs are queued in this order
+	use   int   // the index that counts if the URL is new
 	wait  int   // the first index that waits; -1 for none
 	url   int64 // row id, if known
 	isNew bool
@@ -94,7 +95,7 @@ func (b *batch) groupFound(found []store.Found) []tableGroups {
 			if !ok {
 				at = len(list)
 				byKey[k] = at
-				list = append(list, group{key: k, ref: b.refs[f.Item.URL.Host()], use: i, wait: -1})
+				list = append(list, group{key: k, ref: b.refs[f.Item.URL.Host()], first: i, use: i, wait: -1})
 			}
 			if g := &list[at]; f.Outcome == "" && g.wait < 0 {
 				g.wait = i
@@ -133,7 +134,7 @@ func newFoundLists(found []store.Found, groups []*group, place func(g *group) in
 		if err != nil {
 			return nil, err
 		}
-		l.ord[i], l.job[i], l.rank[i], l.depth[i], l.priority[i] = int32(at), g.key.job, int32(store.Rank(it)), fits(it.Depth), fits(it.Priority)
+		l.ord[i], l.job[i], l.rank[i], l.depth[i], l.priority[i] = int32(g.first), g.key.job, int32(store.Rank(it)), fits(it.Depth), fits(it.Priority)
 		l.host[i], l.fp[i], l.slot[i], l.hops[i], l.found[i] = g.key.host, g.key.fp, g.key.slot, int16(it.Hops), int16(record.FoundNumber(it.Found))
 		l.path[i], l.via[i], l.extra[i] = it.URL.PathQuery(), viaOf(it), x
 	}
@@ -153,7 +154,7 @@ func (b *batch) queueFound(found []store.Found) ([]tableGroups, error) {
 		byPlace := make(map[int32]*group, len(sg.list))
 		for i := range sg.list {
 			g := &sg.list[i]
-			byPlace[int32(g.use)] = g
+			byPlace[int32(g.first)] = g
 			if f := &found[g.use]; f.Outcome == "" && f.Item.Attempt == 0 && f.Item.NotBefore.IsZero() {
 				plain = append(plain, g)
 			} else {
@@ -269,7 +270,7 @@ func (b *batch) settleFound(ctx context.Context, found []store.Found, groups []t
 		for i := range sg.list {
 			if g := &sg.list[i]; !g.isNew && g.wait >= 0 {
 				known = append(known, g)
-				byPlace[int32(g.wait)] = g
+				byPlace[int32(g.first)] = g
 			}
 		}
 		if len(known) == 0 {

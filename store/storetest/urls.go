@@ -190,6 +190,14 @@ func testSkipWithinBatch(t *testing.T, w *world) {
 		t.Errorf("receipt %+v", r)
 	}
 	w.expect("waiting 1")
+
+	// Its place in the queue is where it was found first.
+	skip.Item = w.item("http://a.example/first")
+	_, err = w.store.Add(w.ctx, w.now, []store.Found{skip, w.found("http://a.example/second")[0], {Item: skip.Item}})
+	w.check(err)
+	if got, want := w.heads("http://a.example", 3), []string{"http://a.example/n", "http://a.example/first", "http://a.example/second"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }
 
 func testOutOfScope(t *testing.T, w *world) {
