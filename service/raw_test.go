@@ -1,12 +1,19 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"io"
+	"log"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,4 +138,101 @@ func codeOf(err error) string {
 		return ""
 	}
 	return p.Code
+}
+
+// TestRawInBrowser opens a raw response that is both a page and a script with a real browser,
+// on the origin of the API: as a page, in a frame and as a script. None of it runs.
+func TestRawInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	t.Parallel()
+	st := openStore(t)
+	kept, err := archive.Open(t.Context(), archive.Config{To: t.TempDir(), Fleet: st.Key()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kept.Close)
+	const page, sent = "https://news.example/article", `/*<script>fetch("/ran")</script>*/fetch("/ran")`
+	keptRaw(t, st, kept, "acme", page, "https://news.example/bare", sent)
+	s := start(t, service.Config{Store: st, Archive: kept})
+	api, err := url.Parse(s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, raw := key(t, st, "acme", store.ScopeRead), "/v1/jobs/1/content?as=raw&url="+url.QueryEscape(page)
+	// What the browser opens comes from the origin of the API, and what it requests there
+	// has a key.
+	const later = `setTimeout(() => fetch("/later"), 1000)` // enough for what was loaded to run
+	pages := map[string]string{
+		"/frame":  `<iframe src="` + raw + `"></iframe><script>` + later + `</script>`,
+		"/script": `<script src="` + raw + `"></script><script>` + later + `</script>`,
+		"/page":   `<script>` + later + `; location = "` + raw + `"</script>`,
+		"/itself": sent,
+	}
+	asked := make(chan string, 100)
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(api)
+		r.Out.Header.Set("Authorization", "Bearer "+k)
+	}, ErrorLog: log.New(io.Discard, "", 0)} // the browser is killed
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		if html, ok := pages[r.URL.Path]; ok {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, html) // an error is the browser's, which then requests nothing
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer origin.Close()
+	for path, want := range map[string][]string{
+		"/frame":  {"/frame", "/later", "/v1/jobs/1/content"},
+		"/script": {"/later", "/script", "/v1/jobs/1/content"},
+		"/page":   {"/later", "/page", "/v1/jobs/1/content"},
+		"/itself": {"/itself", "/ran"}, // as a page of the origin it runs
+	} {
+		closeBrowser := openBrowser(t, origin.URL+path)
+		got := map[string]bool{}
+		for len(got) < len(want) {
+			select {
+			case path := <-asked:
+				got[path] = true
+			case <-time.After(time.Minute): // the browser did not start
+				t.Fatalf("%s requests %v, want %v", path, got, want)
+			}
+			delete(got, "/favicon.ico")
+		}
+		closeBrowser()
+		for len(asked) > 0 {
+			got[<-asked] = true
+		}
+		delete(got, "/favicon.ico")
+		if list := slices.Sorted(maps.Keys(got)); !slices.Equal(list, want) {
+			t.Errorf("%s requests %v, want %v", path, list, want)
+		}
+	}
+}
+
+// openBrowser opens an address in headless Chromium.
+func openBrowser(t *testing.T, address string) (closeBrowser func()) {
+	t.Helper()
+	name, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("this test needs Chromium, which .ci/run installs: %v", err)
+	}
+	dir, err := os.MkdirTemp("", "browser") // not t.TempDir: its processes write there until all are dead
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, name, "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "profile"), address)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		stop()
+		_ = cmd.Wait()        // it was killed
+		_ = os.RemoveAll(dir) // as above
+	}
 }
