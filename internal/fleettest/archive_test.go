@@ -86,6 +86,43 @@ func TestServiceArchive(t *testing.T) {
 	f.leave(s.now)
 }
 
+// TestServiceArchiveCost compares what a page costs PostgreSQL with and without an archive, in
+// turn.
+func TestServiceArchiveCost(t *testing.T) {
+	if !full {
+		t.Skip("measures processor time; TestServiceArchive has a short form")
+	}
+	const rounds, most = 5, 1.05
+	f := newFleet(t, setup{hosts: 100, pages: 200})
+	args := []string{"--archive", t.TempDir()}
+	for _, host := range f.allHosts() {
+		args = append(args, "--owned", strings.TrimPrefix(host, "http://"))
+	}
+	for range 4 {
+		f.start(args...)
+	}
+	f.awaitWorkers(4)
+	kinds := map[string][]string{"without": nil, "archived": {"--raw"}}
+	cost := map[string][]time.Duration{}
+	for range rounds {
+		for kind, flags := range kinds {
+			before := f.cpu()
+			j := f.await(f.submit(append(flags, "--preset", "owned", "--delay", "0", "--in-flight", "8", "--sitemaps", "off")...), f.long(), nil)
+			if want := int64(f.hosts * f.pages); j.State != "complete" || j.Pages != want {
+				t.Fatalf("%s (%s) with %d pages, want %d", j.State, j.Reason, j.Pages, want)
+			}
+			cost[kind] = append(cost[kind], (f.cpu()-before)/time.Duration(j.Pages))
+			f.lab.Reset()
+		}
+	}
+	t.Logf("a page costs PostgreSQL %v with an archive, %v without", cost["archived"], cost["without"])
+	with, without := median(cost["archived"]), median(cost["without"])
+	if share := float64(with) / float64(without); share > most {
+		t.Errorf("in the median a page costs PostgreSQL %v with an archive and %v without: %.2f, at most %.2f", with, without, share, most)
+	}
+	f.leaveAll()
+}
+
 // TestArchiveToS3 archives a few pages in a bucket, and reads them.
 func TestArchiveToS3(t *testing.T) {
 	bucket := s3test.Start(t)
