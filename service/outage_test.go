@@ -18,15 +18,7 @@ import (
 // retried, and works once PostgreSQL is back; a stream continues where it was.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	db, err := pgtest.Start(t.Context(), pgtest.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := pgtest.StartFor(t, pgtest.Config{})
 	st, err := postgres.Open(t.Context(), postgres.Config{DSN: db.DSN("postgres")})
 	if err != nil {
 		t.Fatal(err)

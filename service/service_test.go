@@ -33,17 +33,9 @@ var cluster *pgtest.Cluster
 func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
-		return c.MakeTemplate(context.Background(), fillTemplate)
+		ctx := context.Background()
+		return c.MakeTemplate(ctx, func(dsn string) (io.Closer, error) { return postgres.Open(ctx, postgres.Config{DSN: dsn}) })
 	}))
-}
-
-// fillTemplate makes the store that is copied for each test.
-func fillTemplate(dsn string) error {
-	st, err := postgres.Open(context.Background(), postgres.Config{DSN: dsn})
-	if err != nil {
-		return err
-	}
-	return st.Close()
 }
 
 // openStore opens an empty store for the test.

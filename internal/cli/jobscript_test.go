@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"testing"
@@ -69,22 +70,8 @@ func TestJobScripts(t *testing.T) {
 // startDB starts a server with an empty store to copy.
 func startDB(t *testing.T) *pgtest.Cluster {
 	t.Helper()
-	db, err := pgtest.Start(t.Context(), pgtest.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	err = db.MakeTemplate(t.Context(), func(dsn string) error {
-		st, err := postgres.Open(t.Context(), postgres.Config{DSN: dsn})
-		if err != nil {
-			return err
-		}
-		return st.Close()
-	})
+	db := pgtest.StartFor(t, pgtest.Config{})
+	err := db.MakeTemplate(t.Context(), func(dsn string) (io.Closer, error) { return postgres.Open(t.Context(), postgres.Config{DSN: dsn}) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -296,7 +296,7 @@ func TestFaults(t *testing.T) {
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	f := newFaultFleet(t, pgtest.Config{Durable: true})
-	f.standby = startDB(t, pgtest.Config{Durable: true, From: f.db})
+	f.standby = pgtest.StartFor(t, pgtest.Config{Durable: true, From: f.db})
 	if err := f.db.MakeSynchronous(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func newFleet(t *testing.T, s setup) *fleet {
 	}
 	t.Logf("HEADWAY_SEED=%d", seed)
 	f := &fleet{
-		T: t, lab: o, hosts: s.hosts, pages: s.pages, pace: cmp.Or(s.pace, pace), db: startDB(t, s.db), dir: t.TempDir(),
+		T: t, lab: o, hosts: s.hosts, pages: s.pages, pace: cmp.Or(s.pace, pace), db: pgtest.StartFor(t, s.db), dir: t.TempDir(),
 		stalls: stall.Start(t), random: rand.New(rand.NewPCG(seed, 0)),
 	}
 	t.Cleanup(func() {
@@ -149,21 +149,6 @@ func (f *fleet) setSafety(flags ...string) {
 		flags = []string{"--max-pages", "0", "--max-concurrent", "0", "--max-time", "0s"}
 	}
 	f.run(append([]string{"admin", "safety", "set", "--lease", lease.String()}, flags...)...)
-}
-
-// startDB runs a database until the test ends.
-func startDB(t *testing.T, c pgtest.Config) *pgtest.Cluster {
-	t.Helper()
-	db, err := pgtest.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
 
 // servers are the database and its standby.

@@ -28,7 +28,7 @@ func TestGuide(t *testing.T) {
 // which another test may use, so they are replaced; the first is the lab's.
 func runGuide(t *testing.T, guide string, settings []string, ports ...string) {
 	t.Helper()
-	db := startDB(t, pgtest.Config{})
+	db := pgtest.StartFor(t, pgtest.Config{})
 	text, err := os.ReadFile(guide)
 	if err != nil {
 		t.Fatal(err)

@@ -324,15 +324,7 @@ func TestPrometheus(t *testing.T) {
 		specs[i].Temper = refusing
 	}
 	s.lab = labtest.Serve(t, lab.Config{Hosts: specs})
-	var err error
-	if s.db, err = pgtest.Start(t.Context(), pgtest.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s.db = pgtest.StartFor(t, pgtest.Config{})
 	address := s.startWorker()
 	api, server := s.startServer()
 	s.startPrometheus(address, server)

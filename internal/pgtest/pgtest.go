@@ -16,6 +16,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -104,6 +105,21 @@ func Start(ctx context.Context, c Config) (*Cluster, error) {
 		return nil, errors.Join(err, os.RemoveAll(c.Dir))
 	}
 	return p, nil
+}
+
+// StartFor starts a cluster that ends with the test.
+func StartFor(t testing.TB, c Config) *Cluster {
+	t.Helper()
+	p, err := Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
 }
 
 // parent is where the directory of a cluster is created. One that does not sync to
@@ -331,12 +347,16 @@ func (p *Cluster) DSN(database string) string {
 const template = "empty"
 
 // MakeTemplate creates the database that is copied for each test: copying an empty store
-// is faster than creating its tables. fill must close its connections.
-func (p *Cluster) MakeTemplate(ctx context.Context, fill func(dsn string) error) error {
+// is faster than creating its tables. open opens the store, which is closed at once.
+func (p *Cluster) MakeTemplate(ctx context.Context, open func(dsn string) (io.Closer, error)) error {
 	if err := p.exec(ctx, "create database "+template); err != nil {
 		return err
 	}
-	return fill(p.DSN(template))
+	c, err := open(p.DSN(template))
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }
 
 // Copy copies the template to a new database, until the end of the test.

@@ -37,15 +37,7 @@ func durable(t *testing.T, settings ...string) *pgtest.Cluster {
 	if testing.Short() {
 		t.Skip("starts servers that sync to the disk, and kills them")
 	}
-	c, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true, Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := pgtest.StartFor(t, pgtest.Config{Durable: true, Settings: settings})
 	t.Setenv(killServerEnv, c.DSN("postgres"))
 	return c
 }
@@ -229,22 +221,16 @@ func zombie(t *testing.T) {
 // standby. Nothing acknowledged is lost, and the workers resume by themselves.
 func TestFailover(t *testing.T) {
 	primary := durable(t)
-	standby, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true, From: primary})
-	fatal(t, err)
-	t.Cleanup(func() {
-		if err := standby.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	standby := pgtest.StartFor(t, pgtest.Config{Durable: true, From: primary})
 	fatal(t, primary.MakeSynchronous(t.Context()))
 	dsn := fmt.Sprintf("postgres://postgres@/postgres?host=%s,%s&port=%d,%d&target_session_attrs=read-write&connect_timeout=5", primary.Dir, standby.Dir, primary.Port, standby.Port)
 	s := openAt(t, dsn, t.TempDir(), nil)
 	defer s.Close()
 
 	const workers = 2
-	f := &failover{t: t, s: s}
-	f.job, err = s.CreateJob(t.Context(), store.Job{State: job.Running})
+	id, err := s.CreateJob(t.Context(), store.Job{State: job.Running})
 	fatal(t, err)
+	f := &failover{t: t, s: s, job: id}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var group sync.WaitGroup

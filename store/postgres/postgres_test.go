@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -46,21 +47,16 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
-		return c.MakeTemplate(context.Background(), fillTemplate)
+		ctx, dsn := context.Background(), ""
+		err := c.MakeTemplate(ctx, func(at string) (io.Closer, error) {
+			dsn = at
+			return Open(ctx, Config{DSN: at, partitions: 2})
+		})
+		if err != nil {
+			return err
+		}
+		return execOn(ctx, dsn, "delete from "+DefaultSchema+".identity") // every store has its own key
 	}))
-}
-
-// fillTemplate makes the store that is copied for each test.
-func fillTemplate(dsn string) error {
-	ctx := context.Background()
-	s, err := Open(ctx, Config{DSN: dsn, partitions: 2})
-	if err != nil {
-		return err
-	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	return execOn(ctx, dsn, "delete from "+DefaultSchema+".identity") // every store has its own key
 }
 
 func execOn(ctx context.Context, dsn, sql string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"testing"
@@ -40,17 +41,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(pgtest.Main(m, pgtest.Config{}, func(c *pgtest.Cluster) error {
 		cluster = c
-		return c.MakeTemplate(context.Background(), fillTemplate)
+		ctx := context.Background()
+		return c.MakeTemplate(ctx, func(dsn string) (io.Closer, error) { return postgres.Open(ctx, postgres.Config{DSN: dsn}) })
 	}))
-}
-
-// fillTemplate makes the store that is copied for each test.
-func fillTemplate(dsn string) error {
-	s, err := postgres.Open(context.Background(), postgres.Config{DSN: dsn})
-	if err != nil {
-		return err
-	}
-	return s.Close()
 }
 
 func execOn(ctx context.Context, dsn, sql string, args ...any) error {

@@ -314,13 +314,7 @@ func TestChild(t *testing.T) {
 // newOwnServer starts a PostgreSQL server for this test alone, with a receiver.
 func newOwnServer(t *testing.T) (*pgtest.Cluster, *bench, *receiver) {
 	t.Helper()
-	server, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true})
-	fatal(t, err)
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := pgtest.StartFor(t, pgtest.Config{Durable: true})
 	b := openBench(t, server.DSN("postgres"))
 	v := newReceiver(t, nil)
 	v.endpoint(b, "acme")

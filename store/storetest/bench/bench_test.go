@@ -58,16 +58,9 @@ type server struct {
 
 func startServer(t *testing.T) *server {
 	t.Helper()
-	cluster, err := pgtest.Start(t.Context(), pgtest.Config{Durable: true, Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := pgtest.StartFor(t, pgtest.Config{Durable: true, Settings: settings})
 	p := &server{t: t, cluster: cluster}
+	var err error
 	if p.conn, err = pgx.Connect(t.Context(), cluster.DSN("postgres")); err != nil {
 		t.Fatal(err)
 	}
