@@ -302,8 +302,8 @@ func (f *Frontier) StopJob(now time.Time, id job.ID) {
 		return
 	}
 	j.stopped = true
-	for k := range j.purses {
-		j.purses[k].starved = deque{}
+	for k := range j.pools {
+		j.pools[k].starved = deque{}
 	}
 	if j.tenant.rate > 0 {
 		f.forgetTurns(j)
@@ -327,7 +327,7 @@ func (f *Frontier) DropJob(now time.Time, id job.ID) bool {
 	if j == nil {
 		return true
 	}
-	if !j.stopped || j.purses[PageToken].asking || j.purses[RequestToken].asking {
+	if !j.stopped || j.pools[PageToken].asking || j.pools[RequestToken].asking {
 		return false
 	}
 	for _, h := range f.list {
@@ -602,8 +602,8 @@ func (f *Frontier) takePage(q *queue, fl *flight) {
 // use takes a token of a job, if it needs one.
 func (fl *flight) use(k TokenKind, j *jobState) {
 	if j.needs(k) {
-		j.purses[k].tokens--
-		j.purses[k].out++
+		j.pools[k].tokens--
+		j.pools[k].out++
 		fl.tokens[k] = true
 	}
 }
@@ -654,7 +654,7 @@ func (f *Frontier) errandHopes(h *host) bool {
 		return false
 	}
 	j := f.jobs[h.errands[0].Job]
-	return j.lacks(RequestToken) && !j.purses[RequestToken].exhausted && !j.DryRun
+	return j.lacks(RequestToken) && !j.pools[RequestToken].exhausted && !j.DryRun
 }
 
 // robotsWanted reports whether robots.txt comes next.
@@ -733,7 +733,7 @@ func (f *Frontier) load() {
 func (f *Frontier) ask() {
 	for _, j := range f.jobList {
 		for k := range tokenKinds {
-			p := &j.purses[k]
+			p := &j.pools[k]
 			if !j.needs(k) || p.asking || p.exhausted || j.stopped {
 				continue
 			}
@@ -752,7 +752,7 @@ func (f *Frontier) spend(now time.Time) bool {
 	woke := false
 	for _, j := range f.jobList {
 		for k := range tokenKinds {
-			if p := &j.purses[k]; j.needs(k) && !j.stopped && p.tokens > 0 && p.starved.len() > 0 {
+			if p := &j.pools[k]; j.needs(k) && !j.stopped && p.tokens > 0 && p.starved.len() > 0 {
 				woke = f.wakeStarved(j, k, now) || woke
 			}
 		}

@@ -52,7 +52,7 @@ type jobState struct {
 	ready   deque // ready hosts on which it is this job's turn
 	stopped bool
 
-	purses   [tokenKinds]purse
+	pools    [tokenKinds]tokenPool
 	looked   uint64 // the turn at the last check for unused tokens
 	turnless deque  // hosts that wait for a turn of the tenant
 }
@@ -68,8 +68,8 @@ const (
 	tokenKinds
 )
 
-// purse is a job's tokens of one kind.
-type purse struct {
+// tokenPool is a job's tokens of one kind.
+type tokenPool struct {
 	tokens    int  // granted and not in use
 	stock     int  // how many are kept in advance, so that no host waits for one
 	wanted    int  // size of the last request for tokens
@@ -89,7 +89,7 @@ func (j *jobState) needs(k TokenKind) bool {
 }
 
 // lacks reports whether the job needs a token of this kind first.
-func (j *jobState) lacks(k TokenKind) bool { return j.needs(k) && j.purses[k].tokens == 0 }
+func (j *jobState) lacks(k TokenKind) bool { return j.needs(k) && j.pools[k].tokens == 0 }
 
 // may reports whether the job may have another page.
 func (j *jobState) may() bool { return !j.stopped && !j.short() }
@@ -103,7 +103,7 @@ func (j *jobState) hopes() bool { return !j.stopped && j.short() && !j.spent() }
 // spent reports whether the job needs a token first and was given none.
 func (j *jobState) spent() bool {
 	for k := range tokenKinds {
-		if j.lacks(k) && j.purses[k].exhausted {
+		if j.lacks(k) && j.pools[k].exhausted {
 			return true
 		}
 	}

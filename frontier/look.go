@@ -135,7 +135,7 @@ func (q *queue) starve() {
 func (q *queue) starveFor(k TokenKind) {
 	if !q.job.stopped && !q.starving[k] {
 		q.starving[k] = true
-		q.job.purses[k].starved.push(q.host)
+		q.job.pools[k].starved.push(q.host)
 	}
 }
 

@@ -245,7 +245,7 @@ func (m *model) done() bool {
 	}
 	left := false
 	for _, j := range m.jobs {
-		p := &m.f.jobs[j.ID].purses[RequestToken]
+		p := &m.f.jobs[j.ID].pools[RequestToken]
 		if !j.stopped && (j.Limited && m.f.Exhausted(j.ID) || p.exhausted && p.tokens+p.out == 0) {
 			j.stopped = true
 			m.f.StopJob(m.now, j.ID)
@@ -808,8 +808,8 @@ func (m *model) check() {
 			jobs[q.job.ID][q.booked]++
 			bound += 2
 			items += len(q.head) + len(q.later)
-			if q.sent != nil && len(q.sent) != len(q.busy) {
-				m.bad("%s: %d URLs are sent, %d are busy", h.name, len(q.sent), len(q.busy))
+			if q.busyURLs != nil && len(q.busyURLs) != len(q.busy) {
+				m.bad("%s: %d URLs are in the map, %d are busy", h.name, len(q.busyURLs), len(q.busy))
 			}
 			if q.known != nil && len(q.known) != len(q.head)+len(q.later) {
 				m.bad("%s: %d URLs known, %d and %d kept", h.name, len(q.known), len(q.head), len(q.later))
@@ -856,7 +856,7 @@ func (m *model) check() {
 	for _, j := range m.jobs {
 		s := m.f.jobs[j.ID]
 		for k, used := range [tokenKinds]int{j.pages, j.sent} {
-			if p := &s.purses[k]; s.needs(TokenKind(k)) && p.tokens+p.out+used != j.granted[k] {
+			if p := &s.pools[k]; s.needs(TokenKind(k)) && p.tokens+p.out+used != j.granted[k] {
 				m.bad("job %d: %d tokens of kind %d left, %d out, %d used, %d granted", j.ID, p.tokens, k, p.out, used, j.granted[k])
 			}
 		}

@@ -66,14 +66,14 @@ const (
 // held is what a queue has in memory. Queues without anything share an empty one that
 // is never changed; own returns one that may be changed.
 type held struct {
-	head  []*entry                // the next one is last, so that taking it is cheap
-	later []*entry                // those with a NotBefore in the future, the soonest last
-	known map[weburl.URL]struct{} // URLs of head and later; nil while they are few
-	busy  []*flight               // handed out and not yet committed
-	sent  map[weburl.URL]struct{} // URLs of busy; nil while they are few
-	ended map[weburl.URL]struct{} // committed since a refill or a sift was requested, whose result may still contain them
-	given *Park                   // how URLs end on a host that cannot be contacted at all
-	aside int                     // URLs in Frontier.aside
+	head     []*entry                // the next one is last, so that taking it is cheap
+	later    []*entry                // those with a NotBefore in the future, the soonest last
+	known    map[weburl.URL]struct{} // URLs of head and later; nil while they are few
+	busy     []*flight               // handed out and not yet committed
+	busyURLs map[weburl.URL]struct{} // URLs of busy; nil while they are few
+	ended    map[weburl.URL]struct{} // committed since a refill or a sift was requested, whose result may still contain them
+	given    *Park                   // how URLs end on a host that cannot be contacted at all
+	aside    int                     // URLs in Frontier.aside
 }
 
 var nothing held
@@ -190,8 +190,8 @@ func (q *queue) has(u weburl.URL) bool {
 	if _, ended := q.ended[u]; ended {
 		return true
 	}
-	if q.sent != nil {
-		if _, sent := q.sent[u]; sent {
+	if q.busyURLs != nil {
+		if _, busy := q.busyURLs[u]; busy {
 			return true
 		}
 	} else if slices.ContainsFunc(q.busy, func(fl *flight) bool { return fl.entry.url == u }) {
@@ -210,12 +210,12 @@ func (q *queue) start(fl *flight) {
 	h := q.own()
 	h.busy = append(h.busy, fl)
 	switch {
-	case h.sent != nil:
-		h.sent[fl.entry.url] = struct{}{}
+	case h.busyURLs != nil:
+		h.busyURLs[fl.entry.url] = struct{}{}
 	case len(h.busy) > fewURLs:
-		h.sent = make(map[weburl.URL]struct{}, 2*fewURLs)
+		h.busyURLs = make(map[weburl.URL]struct{}, 2*fewURLs)
 		for _, fl := range h.busy {
-			h.sent[fl.entry.url] = struct{}{}
+			h.busyURLs[fl.entry.url] = struct{}{}
 		}
 	}
 }
@@ -224,8 +224,8 @@ func (q *queue) start(fl *flight) {
 func (q *queue) finish(fl *flight) {
 	i := slices.Index(q.busy, fl)
 	q.busy = slices.Delete(q.busy, i, i+1)
-	if delete(q.sent, fl.entry.url); len(q.busy) < fewURLs/2 {
-		q.sent = nil
+	if delete(q.busyURLs, fl.entry.url); len(q.busy) < fewURLs/2 {
+		q.busyURLs = nil
 	}
 }
 

@@ -632,7 +632,7 @@ func TestRequestTokens(t *testing.T) {
 	r.tokens[1], r.requestTokens[1] = 100, 5
 	r.add(1, "https://a.example/1", "https://a.example/2", "https://a.example/3")
 	robots := r.one()
-	if robots.Kind != Robots || r.f.jobs[1].purses[RequestToken].out != 1 {
+	if robots.Kind != Robots || r.f.jobs[1].pools[RequestToken].out != 1 {
 		t.Fatalf("%+v without a token", robots)
 	}
 	r.f.Settle(r.now, robots, Answer{Answer: politeness.Answer{Status: 200}, Sent: true}, nil) // one
@@ -671,7 +671,7 @@ func TestRequestTokens(t *testing.T) {
 	r.ok(r.one())
 	r.f.Again(1)
 	r.none()
-	if p := r.f.jobs[1].purses[RequestToken]; p.tokens+p.out != 0 {
+	if p := r.f.jobs[1].pools[RequestToken]; p.tokens+p.out != 0 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -1033,7 +1033,7 @@ func TestFarPageLimit(t *testing.T) {
 				}
 				r.answer(&Batch{Tokens: asked})
 				asked, since = nil, 0
-				held = max(held, r.f.jobs[1].purses[PageToken].tokens)
+				held = max(held, r.f.jobs[1].pools[PageToken].tokens)
 			}
 			for _, s := range r.f.account.Shares(r.now) {
 				if s.State == Waiting(visit.WaitBudget) && s.Part > 0.05 {

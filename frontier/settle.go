@@ -205,7 +205,7 @@ func (f *Frontier) read(now time.Time) {
 // giveBack returns a token that a request did not use: it fetched no page, or was not sent.
 func (f *Frontier) giveBack(fl *flight, k TokenKind, now time.Time) {
 	if fl.spend(k) {
-		fl.payer.purses[k].tokens++
+		fl.payer.pools[k].tokens++
 		f.wakeStarved(fl.payer, k, now)
 	}
 }
@@ -215,7 +215,7 @@ func (fl *flight) spend(k TokenKind) bool {
 	had := fl.tokens[k]
 	if had {
 		fl.tokens[k] = false
-		fl.payer.purses[k].out--
+		fl.payer.pools[k].out--
 	}
 	return had
 }
@@ -483,7 +483,7 @@ func (f *Frontier) resolve(now time.Time) {
 // returned.
 func (f *Frontier) Grant(now time.Time, id job.ID, k TokenKind, n int) {
 	j := f.jobs[id]
-	p := &j.purses[k]
+	p := &j.pools[k]
 	p.asking = false
 	p.exhausted = n == 0
 	p.scarce = n < p.wanted
@@ -508,7 +508,7 @@ func (f *Frontier) Grant(now time.Time, id job.ID, k TokenKind, n int) {
 // reports whether any is. Hosts that must get URLs first may be late for the tokens;
 // only a few of them are woken at a time.
 func (f *Frontier) wakeStarved(j *jobState, k TokenKind, now time.Time) (woke bool) {
-	p := &j.purses[k]
+	p := &j.pools[k]
 	for n, hungry := p.tokens, 0; n > 0 && hungry < wokenHungry && p.starved.len() > 0; {
 		h := p.starved.pop(0)
 		if q := h.queue(j.ID); q != nil {
@@ -538,15 +538,15 @@ func (f *Frontier) Again(id job.ID) {
 		return
 	}
 	if f.Exhausted(id) {
-		j.purses[PageToken].exhausted = false
+		j.pools[PageToken].exhausted = false
 	}
-	j.purses[RequestToken].exhausted = false
+	j.pools[RequestToken].exhausted = false
 }
 
 // Exhausted reports whether the job has used up its page limit: no token is left, and
 // none can be returned.
 func (f *Frontier) Exhausted(id job.ID) bool {
-	p := &f.jobs[id].purses[PageToken]
+	p := &f.jobs[id].pools[PageToken]
 	return p.exhausted && p.tokens == 0 && p.out == 0
 }
 
@@ -554,7 +554,7 @@ func (f *Frontier) Exhausted(id job.ID) bool {
 // far as a few hosts tell.
 func (f *Frontier) Starved(id job.ID) bool {
 	j := f.jobs[id]
-	p := &j.purses[PageToken]
+	p := &j.pools[PageToken]
 	for i := range min(p.starved.len(), wokenHungry) {
 		h := p.starved.at(i)
 		if q := h.queue(id); q != nil && h.stage == live && h.robots == robotsKnown && j.lacks(PageToken) && q.open() && f.peel(q) {
@@ -579,7 +579,7 @@ func (f *Frontier) Unspent(id job.ID) (pages, requests int) {
 func (f *Frontier) Unused(id job.ID) (pages, requests int) {
 	var n [tokenKinds]int
 	for k := range tokenKinds {
-		p := &f.jobs[id].purses[k]
+		p := &f.jobs[id].pools[k]
 		n[k] = p.tokens
 		p.tokens, p.stock = 0, 0
 	}
