@@ -44,8 +44,8 @@ var (
 //
 // Body and time have the limits for robots.txt: a longer body is cut, not an error. A
 // broken chain ends with [ErrTooManyRedirects] or [ErrNoLocation]; an invalid Location
-// is an [*Error]. An error of Follow is returned with the result of the hop before it. A redirect to a forbidden target is a [*RefusedHopError], returned
-// with the result of the hop before it.
+// is an [*Error]. A redirect to a forbidden target is a [*RefusedHopError]. It and an error of
+// Follow are returned with the result of the hop before.
 func (c *Client) Robots(ctx context.Context, req Request) (last *Result, hops []weburl.URL, err error) {
 	req.MaxBody, req.CutBody = robotsBody, true
 	if req.Timeout == 0 {

@@ -40,7 +40,7 @@ func (lr *learner) onPage(now time.Time, l fetchpool.Page) {
 	switch {
 	case l.LocalErr != nil:
 		lr.redirects.Drop(&r.Item)
-		lr.calledOff(now, r, l.Sent, l.Left, l.LocalErr)
+		lr.calledOff(now, r, l.Sent, l.MaybeSent, l.LocalErr)
 	case l.Judged:
 		lr.f.PutBack(now, r)
 		run.stopAtPageLimit(now)
@@ -76,10 +76,10 @@ func (lr *learner) onRobots(now time.Time, l fetchpool.Robots) {
 	s := lr.sites[l.Request.Host]
 	payer := lr.jobs.runs[l.Request.Payer()]
 	if payer != nil && payer.requests != nil {
-		payer.requests.giveBack(l.Followed - max(l.Left-1, 0))
+		payer.requests.giveBack(l.Followed - max(l.MaybeSent-1, 0))
 	}
 	if l.LocalErr != nil {
-		lr.calledOff(now, l.Request, l.Sent, l.Left > 0, l.LocalErr)
+		lr.calledOff(now, l.Request, l.Sent, l.MaybeSent > 0, l.LocalErr)
 		return
 	}
 	if payer != nil {
@@ -127,7 +127,7 @@ func (lr *learner) onSitemap(now time.Time, l fetchpool.Sitemap) {
 	r := l.Request
 	switch {
 	case l.LocalErr != nil:
-		lr.calledOff(now, r, l.Sent, l.Left, l.LocalErr)
+		lr.calledOff(now, r, l.Sent, l.MaybeSent, l.LocalErr)
 		return
 	case l.Skipped:
 		lr.f.Skip(now, r)
@@ -143,11 +143,11 @@ func (lr *learner) onSitemap(now time.Time, l fetchpool.Sitemap) {
 }
 
 // calledOff puts back a request that failed for a local reason. If it was sent (sent is not
-// zero) it still counts for the host's pace; if it may have been (left), for the limits.
-func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, left bool, own error) {
+// zero) it still counts for the host's pace; if it may have been (maybeSent), for the limits.
+func (lr *learner) calledOff(now time.Time, r frontier.Request, sent time.Time, maybeSent bool, own error) {
 	if !sent.IsZero() {
 		lr.f.Sent(sent, r) // possibly reported before
-	} else if left {
+	} else if maybeSent {
 		lr.f.MaybeSent(r)
 	}
 	if lr.f.PutBack(now, r) {

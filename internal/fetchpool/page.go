@@ -29,7 +29,7 @@ type Page struct {
 	RobotsLost bool     // the stored robots.txt is missing and must be fetched again
 	LocalErr   error    // a local error: nothing is known about the page
 	Sent       time.Time
-	Left       bool // it may have been sent, though it has a LocalErr
+	MaybeSent  bool // it may have been sent, though it has a LocalErr
 }
 
 // requested reports whether the page may be in the journal.
@@ -101,7 +101,7 @@ func (p *Pool) requestPage(t *underway, l *Page, says *robots.Rules) {
 	}
 	answer := from.Page(t.Lease.Context(t.ctx), req, v)
 	defer answer.Close()
-	l.Left = t.left.Load() > 0
+	l.MaybeSent = t.maybeSent.Load() > 0
 	if l.Sent, l.LocalErr = p.sentAt(answer.Result), answer.LocalErr; l.LocalErr != nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (p *Pool) requestPage(t *underway, l *Page, says *robots.Rules) {
 		v.Links, v.Page.Links = nil, nil
 	}
 	l.Answer = p.answer(answer)
-	l.Answer.Sent = l.Left
+	l.Answer.Sent = l.MaybeSent
 	if t.Lease.Interrupted() {
 		l.Answer.Latency = 0
 	}

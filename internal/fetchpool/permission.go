@@ -30,9 +30,9 @@ func (p *Pool) mayStart(t *underway, u weburl.URL) func() error {
 		before := t.followed.Load() // these were answered
 		err := p.checkStart(t, u)
 		if err != nil {
-			t.left.Store(before)
+			t.maybeSent.Store(before)
 		} else {
-			t.left.Store(before + 1)
+			t.maybeSent.Store(before + 1)
 		}
 		return err
 	}

@@ -24,7 +24,7 @@ type Robots struct {
 	Sitemaps     []string      // that it names
 	Wire         int64
 	RequestsSent int64 // including redirects
-	Left         int64 // those that may have been sent, also with a LocalErr
+	MaybeSent    int64 // those that may have been sent, also with a LocalErr
 	Followed     int64 // redirects that were reserved with Follow, sent or not
 	Owned        bool  // its address shows that the host is the operator's
 	Err          error // the host's error
@@ -47,7 +47,7 @@ func (p *Pool) fetchRobots(t *underway) Robots {
 	from, _ := p.requester(t, output.ForRobots, visit.Item{})
 	r := from.Robots(t.Lease.Context(t.ctx), t.Host, t.Robots, p.cfg.RobotsTimeout)
 	defer r.Close()
-	l.Left, l.Followed = max(t.left.Load(), int64(r.RequestsSent())), t.followed.Load()
+	l.MaybeSent, l.Followed = max(t.maybeSent.Load(), int64(r.RequestsSent())), t.followed.Load()
 	if l.Sent, l.LocalErr = p.sentAt(r.Result), r.LocalErr; l.LocalErr != nil {
 		return l
 	}
@@ -58,7 +58,7 @@ func (p *Pool) fetchRobots(t *underway) Robots {
 		l.Sitemaps = exchange.SitemapsOf(r.File)
 	}
 	l.Says, l.Answer = r.Says, p.answer(&r.Answer)
-	l.Answer.Sent = l.Left > 0
+	l.Answer.Sent = l.MaybeSent > 0
 	l.Answer.Latency = 0 // latencies are compared among pages only
 	l.Wire, l.Owned, l.Err, l.RequestsSent = r.WireBytes, r.Owned, r.Err, int64(r.RequestsSent())
 	return l

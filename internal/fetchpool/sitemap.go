@@ -14,13 +14,13 @@ import (
 
 // Sitemap is the result of a sitemap request. The entries go to its [Listing].
 type Sitemap struct {
-	Request  frontier.Request
-	Skipped  bool // it was not requested
-	Answer   frontier.Answer
-	Wire     int64
-	LocalErr error // a local error: nothing is known
-	Sent     time.Time
-	Left     bool // it may have been sent, though it has a LocalErr
+	Request   frontier.Request
+	Skipped   bool // it was not requested
+	Answer    frontier.Answer
+	Wire      int64
+	LocalErr  error // a local error: nothing is known
+	Sent      time.Time
+	MaybeSent bool // it may have been sent, though it has a LocalErr
 }
 
 // sitemapChunk is how many entries are stored at a time.
@@ -42,14 +42,14 @@ func (p *Pool) fetchSitemap(t *underway) (done bool) {
 	from, _ := p.requester(t, output.ForSitemap, visit.Item{Job: r.Job})
 	s := from.Sitemap(t.Lease.Context(t.ctx), t.Host, r.URL)
 	defer s.Close()
-	l.Left = t.left.Load() > 0
+	l.MaybeSent = t.maybeSent.Load() > 0
 	if s.LocalErr != nil {
 		l.Sent, l.LocalErr = p.sentAt(s.Result), s.LocalErr
 		land()
 		return false
 	}
 	l.Answer, l.Wire = p.answer(&s.Answer), s.WireBytes
-	l.Answer.Sent = l.Left
+	l.Answer.Sent = l.MaybeSent
 	l.Answer.Latency = 0 // latencies are compared among pages only
 	land()
 	switch {

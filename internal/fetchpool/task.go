@@ -94,6 +94,6 @@ type underway struct {
 	ctx   context.Context // of its work
 	place *place
 
-	followed atomic.Int64 // redirects of robots.txt, each reserved with Follow
-	left     atomic.Int64 // requests that may have been sent
+	followed  atomic.Int64 // redirects of robots.txt, each reserved with Follow
+	maybeSent atomic.Int64 // requests that may have been sent
 }
