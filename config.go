@@ -264,16 +264,18 @@ func (w *Worker) validate() error {
 	return errors.Join(problems...)
 }
 
-var errNoArchive = errors.New("the job keeps raw responses, and there is no archive for them")
+// fits reports whether the worker has what a job needs.
+func (w *Worker) fits(j *Job) error {
+	if j.Raw && w.Archive == nil {
+		return errors.New("the job keeps raw responses, but this worker has no archive; start it with --archive (in Go, set Worker.Archive)")
+	}
+	return nil
+}
 
 // prepare fills in the defaults of a worker and a job, and joins all problems.
 func prepare(w Worker, j Job) (Worker, Job, error) {
 	w, j = w.withDefaults(), j.withDefaults()
-	var raw error
-	if j.Raw && w.Archive == nil {
-		raw = errNoArchive
-	}
-	return w, j, errors.Join(j.validate(), w.validate(), raw)
+	return w, j, errors.Join(j.validate(), w.validate(), w.fits(&j))
 }
 
 // engine converts the job for the engine.

@@ -113,22 +113,7 @@ func requestLimit(t *testing.T, seed uint64) {
 	}
 	f := newLimited(t, specs, limit.Limits{})
 	id := f.requestLimited(limit.Limits{Requests: most})
-	far := func(l *line) { l.far = 50 * time.Millisecond }
-	var workers []*worker
-	for range 4 {
-		workers = append(workers, f.startWith(far))
-	}
-	crashes := 0
-	for range 3 {
-		pass(time.Duration(500+random.IntN(3000)) * time.Millisecond)
-		if j, err := f.st.Job(t.Context(), id); err == nil && !j.State.Ended() {
-			workers[0].crash()
-			workers = append(workers[1:], f.startWith(far))
-			crashes++
-		}
-	}
-	j, _ := f.await(id, 10*time.Minute)
-	f.drain(workers)
+	j, crashes := f.crashSome(id, 3, func() time.Duration { return time.Duration(500+random.IntN(3000)) * time.Millisecond })
 	w, err := f.st.Join(t.Context(), time.Now(), "reader")
 	if err != nil {
 		t.Fatal(err)
@@ -141,6 +126,28 @@ func requestLimit(t *testing.T, seed uint64) {
 	if told := f.notices(id); !strings.HasSuffix(told, fmt.Sprintf("Job limit: Maximum %d requests per crawl", most)) {
 		t.Errorf("notices:\n%s", told)
 	}
+}
+
+// crashSome runs a job on four workers that are far from the store, and crashes some of them
+// after a while each, as long as it runs. It returns the ended job and how many crashed.
+func (f *fleet) crashSome(id job.ID, most int, after func() time.Duration) (ended store.Job, crashes int) {
+	f.Helper()
+	far := func(l *line) { l.far = 50 * time.Millisecond }
+	var workers []*worker
+	for range 4 {
+		workers = append(workers, f.startWith(far))
+	}
+	for range most {
+		pass(after())
+		if j, err := f.st.Job(f.Context(), id); err == nil && !j.State.Ended() {
+			workers[0].crash()
+			workers = append(workers[1:], f.startWith(far))
+			crashes++
+		}
+	}
+	ended, _ = f.await(id, 10*time.Minute)
+	f.drain(workers)
+	return ended, crashes
 }
 
 // TestFleetRequestLimits runs two jobs with request limits on the same hosts: each sends
@@ -186,22 +193,7 @@ func byteLimit(t *testing.T, seed uint64) {
 	most := int64(30_000 + random.IntN(60_000))
 	f := newLimited(t, farm(hosts, small(40)), limit.Limits{})
 	id := f.requestLimited(limit.Limits{Bytes: most})
-	far := func(l *line) { l.far = 50 * time.Millisecond }
-	var workers []*worker
-	for range 4 {
-		workers = append(workers, f.startWith(far))
-	}
-	crashes := 0
-	for range 2 {
-		pass(time.Duration(500+random.IntN(1500)) * time.Millisecond)
-		if j, err := f.st.Job(t.Context(), id); err == nil && !j.State.Ended() {
-			workers[0].crash()
-			workers = append(workers[1:], f.startWith(far))
-			crashes++
-		}
-	}
-	j, _ := f.await(id, 10*time.Minute)
-	f.drain(workers)
+	j, crashes := f.crashSome(id, 2, func() time.Duration { return time.Duration(500+random.IntN(1500)) * time.Millisecond })
 	// One request is in flight to each host, and each crash loses what was.
 	sent, bound := f.web.Stats().BytesOut, most+int64(hosts*(1+crashes)*body)
 	if j.State != job.Partial || j.Reason != "max_bytes" || sent < most || sent > bound {

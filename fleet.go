@@ -41,11 +41,8 @@ func Work(ctx context.Context, w Worker, f Fleet) error {
 		if err != nil {
 			return engine.Job{}, err
 		}
-		if j.Raw && w.Archive == nil {
-			return engine.Job{}, errNoArchive
-		}
 		j = j.withDefaults()
-		return j.engine(), j.validate()
+		return j.engine(), errors.Join(j.validate(), w.fits(&j))
 	}})
 	return errors.Join(err, bodies.Close())
 }
