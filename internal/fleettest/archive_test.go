@@ -20,8 +20,8 @@ import (
 )
 
 // TestServiceArchive crawls with workers that archive what hosts send, and kills them: every
-// fetched page has one response in the archive, which is what the host sent. In full, the
-// archive is in S3, with 500 hosts and a kill every 20 seconds.
+// fetched page has one response in the archive, which is what the host sent, and its links.
+// In full, the archive is in S3, with 500 hosts and a kill every 20 seconds.
 func TestServiceArchive(t *testing.T) {
 	if !full {
 		t.Parallel() // in full it sets the environment
@@ -50,7 +50,7 @@ func TestServiceArchive(t *testing.T) {
 	}
 	f.awaitWorkers(4)
 	request := f.crawl(0, f.lab.Seeds()...)
-	request.Raw = new(true)
+	request.Raw, request.Links = new(true), new(true)
 	id := acme.create(request)
 	next, killed := time.Now().Add(every), 0
 	j := f.await(id, 3*f.long(), func() {
@@ -74,6 +74,9 @@ func TestServiceArchive(t *testing.T) {
 		pages++
 		if got, want := acme.content(id, row.URL, "raw"), f.sends(row.URL); got != want {
 			t.Fatalf("%s: %d bytes are archived, the host sends %d", row.URL, len(got), len(want))
+		}
+		if got := acme.content(id, row.URL, "links"); !strings.Contains(got, `"links"`) {
+			t.Fatalf("%s: its links are %q", row.URL, got)
 		}
 	}
 	if want := at.hosts * at.pages; pages != want {
