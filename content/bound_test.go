@@ -1,6 +1,7 @@
 package content
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -41,21 +42,26 @@ func TestTimeIsLinear(t *testing.T) {
 		t.Skip("measures time, which the race detector multiplies; make plain runs it")
 	}
 	for name, piece := range hard {
-		elapsed := func(n int) time.Duration {
-			html := []byte(strings.Repeat(piece, n/len(piece)))
-			best := time.Hour
-			for range 3 {
-				start := time.Now()
-				Extract(html, pageURL, Options{Text: true, Markdown: true})
-				best = min(best, time.Since(start))
-			}
-			return best
-		}
-		small, large := elapsed(64<<10), elapsed(512<<10)
-		if large > 40*small+100*time.Millisecond {
-			t.Errorf("%s: 64 KiB take %s, 512 KiB %s", name, small, large)
+		small, large := strings.Repeat(piece, (64<<10)/len(piece)), strings.Repeat(piece, (512<<10)/len(piece))
+		fast := 40*fastest(small, 3, 0) + 100*time.Millisecond
+		if took := fastest(large, 20, fast); took > fast {
+			t.Errorf("%s: 512 KiB take %s, want at most %s", name, took, fast)
 		}
 	}
+}
+
+// fastest is the shortest time in which a page was extracted, in so many attempts or until
+// one is fast enough. Other load on the machine can only make it slower.
+func fastest(html string, attempts int, enough time.Duration) time.Duration {
+	best := time.Duration(math.MaxInt64)
+	for range attempts {
+		start := time.Now()
+		Extract([]byte(html), pageURL, Options{Text: true, Markdown: true})
+		if best = min(best, time.Since(start)); best <= enough {
+			break
+		}
+	}
+	return best
 }
 
 // TestBounds: beyond a limit the page is cut and says so.

@@ -134,7 +134,8 @@ func opened(t *testing.T, path string) (dom string, ms float64) {
 
 // TestBrowser opens the report of 20,000 pages in a real browser: it is small, the script
 // runs under the page's own policy and shows the start of each table, and everything is
-// there within a second; on a busy machine, within ten times what an empty page takes.
+// there within a second. On an idle machine that is twenty times what an empty page takes
+// (50 ms), and a busy one is allowed the same.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser on a report of 20,000 pages")
@@ -159,7 +160,7 @@ func TestBrowser(t *testing.T) {
 		best = min(best, ms)
 		if best > within {
 			_, ms = opened(t, empty)
-			within = max(within, 10*ms)
+			within = max(within, 20*ms)
 		}
 	}
 	t.Logf("%.1f MB, opened in %.0f ms, allowed %.0f", float64(len(page))/(1<<20), best, within)
