@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -60,6 +61,11 @@ type Config struct {
 	// Log is how many requests the log keeps: zero means 10,000, a negative number
 	// none.
 	Log int
+
+	// Kill kills the process that sent a request to the exhibit [KillPath]. A test that
+	// starts crawlers as processes gives it; the lab itself never kills anything. nil
+	// means that the exhibit is an ordinary page.
+	Kill func(*http.Request) `json:"-"`
 }
 
 // Address is a way to name hosts in links.

@@ -28,7 +28,7 @@ func (e Exhibit) hidden() Exhibit {
 func Exhibits() []Exhibit { return append([]Exhibit(nil), exhibits...) }
 
 // exhibits are all exhibits: those below /fault/ first.
-var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits, catalogueExhibits, hiddenTextExhibits)
+var exhibits = concat(faults, bombExhibits, headerExhibits, retryExhibits, redirectExhibits, tagExhibits, titleExhibits, wafExhibits, sitemapExhibits, spaceExhibits, catalogueExhibits, hiddenTextExhibits, killExhibits)
 
 func concat(lists ...[]Exhibit) (all []Exhibit) {
 	for _, list := range lists {
@@ -91,6 +91,13 @@ var faults = []Exhibit{
 		x.page200(htmlType, "<p>\x00<a\x00 href=\"/private/open/nul\">x</a><a href='/private/open/nul2'>y</a>")
 	}},
 	{Path: "/fault/deep", About: "200,000 nested elements", serve: func(x *exchange) { x.page200(htmlType, strings.Repeat("<div>", 200_000)) }},
+}
+
+// KillPath is the path of the exhibit that kills the process which requests it.
+const KillPath = "/exhibit/kill"
+
+var killExhibits = []Exhibit{
+	Exhibit{Path: KillPath, About: "kills the process that requests it and never responds, in tests that set `Config.Kill`; otherwise an ordinary page; not linked", serve: (*exchange).kill}.hidden(),
 }
 
 // addExhibits adds links to the exhibits of the site to a front page.
@@ -184,6 +191,16 @@ func (x *exchange) drip(contentType string) {
 			return
 		}
 	}
+}
+
+// kill lets the program that runs the lab kill the client.
+func (x *exchange) kill() {
+	if x.lab.cfg.Kill == nil {
+		x.small(x.path)
+		return
+	}
+	x.lab.cfg.Kill(x.req)
+	<-x.req.Context().Done() // its connections end with it
 }
 
 func (x *exchange) huge() {

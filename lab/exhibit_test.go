@@ -170,6 +170,8 @@ var exhibitShows = map[string]shows{
 
 	"/exhibit/catalogue/":   page(`<a href="product/lamp.html">Desk lamp</a>`),
 	"/exhibit/hidden-text/": page(`<a href="/exhibit/hidden-text/in-a-list/same-colour/with.html">`),
+
+	KillPath: {check: checkKill},
 }
 
 func TestExhibits(t *testing.T) {

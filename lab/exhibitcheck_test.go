@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -82,6 +83,26 @@ func checkHang(t *testing.T, _ *Lab, c *http.Client, u string) {
 			t.Error("it hung for", time.Since(began))
 		}
 	})
+}
+
+// checkKill expects an ordinary page, and no response from a lab that can kill its client.
+func checkKill(t *testing.T, _ *Lab, c *http.Client, u string) {
+	if resp, body := get(t, c, u); resp.StatusCode != http.StatusOK || !strings.Contains(body, "<title>"+KillPath+"</title>") {
+		t.Errorf("%s with %.200q", resp.Status, body)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	l := mustNew(t, Config{Hosts: Uniform(1, small(nil)), Kill: func(r *http.Request) {
+		if r.UserAgent() == "victim" {
+			cancel()
+		}
+	}})
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, l.Seeds()[0]+strings.TrimPrefix(KillPath, "/"), nil)
+	r.Header.Set("User-Agent", "victim")
+	w := httptest.NewRecorder()
+	l.Handler().ServeHTTP(w, r)
+	if w.Body.Len() > 0 || l.Stats().Total.Unanswered != 1 {
+		t.Errorf("it answered %q", w.Body)
+	}
 }
 
 func checkLength(want int) func(*testing.T, *Lab, *http.Client, string) {

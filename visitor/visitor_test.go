@@ -161,6 +161,7 @@ var deserts = map[string]string{
 	"/exhibit/links":            "fetched",
 	"/exhibit/catalogue/":       "fetched",
 	"/exhibit/hidden-text/":     "fetched",
+	lab.KillPath:                "fetched",
 
 	"/exhibit/redirect/":        "redirected", // a private target is a link like any; the guard refuses it when it is requested
 	"/exhibit/redirect/file":    "failed protocol",

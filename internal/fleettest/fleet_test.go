@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,8 +106,9 @@ type setup struct {
 	pace         time.Duration // zero means the usual one
 	rules        temper.Rules  // how the hosts answer
 	db           pgtest.Config
-	safety       []string // flags of headway admin safety set; nil means no safety limits
-	older        bool     // the tables are created by an older version
+	safety       []string            // flags of headway admin safety set; nil means no safety limits
+	older        bool                // the tables are created by an older version
+	kill         func(*http.Request) // of the lab
 }
 
 // newFleet starts a database and a lab. Random choices follow from a seed, which
@@ -118,7 +120,7 @@ func newFleet(t *testing.T, s setup) *fleet {
 	if !full { // their content is not used
 		site.MinKB, site.MaxKB = 2, 6
 	}
-	o := serveOrigin(t, lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}))
+	o := serveOrigin(t, lab.Config{Hosts: lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}), Kill: s.kill})
 	seed := rand.Uint64()
 	if given := os.Getenv("HEADWAY_SEED"); given != "" {
 		var err error

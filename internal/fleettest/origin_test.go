@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,8 +29,6 @@ type origin struct {
 	*lab.Lab
 	port int
 
-	killer atomic.Pointer[killer]
-
 	mu       sync.Mutex
 	requests []request
 	unknown  int // requests without a kernel timestamp
@@ -41,24 +38,21 @@ type origin struct {
 type connKey struct{}
 
 // serveOrigin serves a lab until the test ends.
-func serveOrigin(t *testing.T, hosts []lab.HostSpec) *origin {
+func serveOrigin(t *testing.T, cfg lab.Config) *origin {
 	t.Helper()
 	ln, err := listen(t.Context(), "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := &origin{port: ln.Addr().(*net.TCPAddr).Port}
-	if o.Lab, err = lab.New(lab.Config{Hosts: hosts, PublicPort: o.port, Log: -1}); err != nil {
+	cfg.PublicPort, cfg.Log = o.port, -1
+	if o.Lab, err = lab.New(cfg); err != nil {
 		t.Fatal(err)
 	}
 	pages := o.Handler()
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			o.note(r)
-			if k := o.killer.Load(); k.matches(r) {
-				k.ServeHTTP(w, r)
-				return
-			}
 			pages.ServeHTTP(w, r)
 		}),
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
