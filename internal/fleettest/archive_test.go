@@ -15,22 +15,25 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headway/client"
+	"headway/content"
 	"headway/internal/pgtest"
 	"headway/output/s3/s3test"
+	"headway/weburl"
 )
 
 // TestServiceArchive crawls with workers that archive what hosts send, and kills them: every
-// fetched page has one response in the archive, which is what the host sent, and its links.
-// In full, the archive is in S3, with 500 hosts and a kill every 20 seconds.
+// fetched page has one response in the archive, which is what the host sent, and its whole text,
+// its Markdown and its links. In full, the archive is in S3, and a worker is killed every 20
+// seconds of a crawl of 500 hosts, which takes three minutes.
 func TestServiceArchive(t *testing.T) {
 	if !full {
 		t.Parallel() // in full it sets the environment
 	}
-	at, kills, every := setup{hosts: 20, pages: 12, pace: 500 * time.Millisecond}, 2, 4*time.Second
+	at, least, most, every := setup{hosts: 20, pages: 8, pace: 300 * time.Millisecond}, 2, 2, time.Second
 	dir := t.TempDir()
 	place, objects := []string{"--archive", dir}, func() map[string]int64 { return filesIn(t, dir) }
 	if full {
-		at, kills, every = setup{hosts: 500, pages: 40, pace: time.Second}, 1<<30, 20*time.Second
+		at, least, most, every = setup{hosts: 500, pages: 40, pace: 4 * time.Second}, 6, 1<<30, 20*time.Second
 		bucket := s3test.Start(t)
 		bucket.Setenv(t)
 		place = []string{"--archive", "s3://" + s3test.Bucket + "/raw", "--archive-private", bucket.Range(t).String()}
@@ -42,6 +45,7 @@ func TestServiceArchive(t *testing.T) {
 			return list
 		}
 	}
+	at.texts = true
 	f := newFleet(t, at)
 	s := f.service(place...)
 	acme := s.tenant("acme")
@@ -50,11 +54,11 @@ func TestServiceArchive(t *testing.T) {
 	}
 	f.awaitWorkers(4)
 	request := f.crawl(0, f.lab.Seeds()...)
-	request.Raw, request.Links = new(true), new(true)
+	request.Raw, request.Content, request.Links = new(true), []string{"text", "markdown"}, new(true)
 	id := acme.create(request)
 	next, killed := time.Now().Add(every), 0
 	j := f.await(id, 3*f.long(), func() {
-		if killed == kills || time.Now().Before(next) {
+		if killed == most || time.Now().Before(next) {
 			return
 		}
 		next = time.Now().Add(every)
@@ -63,17 +67,28 @@ func TestServiceArchive(t *testing.T) {
 		f.start(place...)
 		killed++
 	})
-	if killed == 0 {
-		t.Error("no worker was killed")
+	if killed < least {
+		t.Errorf("%d workers were killed, want at least %d", killed, least)
 	}
 	f.judge(j)
 	f.archived(id, objects())
 
-	pages := 0
+	pages, began := 0, time.Now()
 	for _, row := range all(f, acme.AllPages(t.Context(), id, client.ListPagesParams{Outcome: "fetched", Limit: 1000})) {
 		pages++
-		if got, want := acme.content(id, row.URL, "raw"), f.sends(row.URL); got != want {
-			t.Fatalf("%s: %d bytes are archived, the host sends %d", row.URL, len(got), len(want))
+		sent := f.sends(row.URL)
+		if got := acme.content(id, row.URL, "raw"); got != sent {
+			t.Fatalf("%s: %d bytes are archived, the host sends %d", row.URL, len(got), len(sent))
+		}
+		u, err := weburl.Parse(row.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := content.Extract([]byte(sent), u, content.Options{Text: true, Markdown: true})
+		for as, want := range map[string]string{"text": says.Text, "markdown": says.Markdown} {
+			if got := acme.content(id, row.URL, as); want == "" || got != want {
+				t.Fatalf("%s: %d bytes of %s are kept, want %d", row.URL, len(got), as, len(want))
+			}
 		}
 		if got := acme.content(id, row.URL, "links"); !strings.Contains(got, `"links"`) {
 			t.Fatalf("%s: its links are %q", row.URL, got)
@@ -82,7 +97,7 @@ func TestServiceArchive(t *testing.T) {
 	if want := at.hosts * at.pages; pages != want {
 		t.Errorf("%d pages were read, want %d", pages, want)
 	}
-	t.Logf("%d pages, %d kills", pages, killed)
+	t.Logf("%d pages, read in %v; %d kills", pages, time.Since(began), killed)
 	f.leaveAll()
 	if !full {
 		s.sweeps(id, dir)

@@ -108,6 +108,7 @@ type setup struct {
 	db           pgtest.Config
 	safety       []string            // flags of headway admin safety set; nil means no safety limits
 	older        bool                // the tables are created by an older version
+	texts        bool                // pages are large enough for a main text
 	kill         func(*http.Request) // of the lab
 }
 
@@ -117,7 +118,7 @@ func newFleet(t *testing.T, s setup) *fleet {
 	t.Helper()
 	site := lab.DefaultSite()
 	site.Pages = s.pages
-	if !full { // their content is not used
+	if !full && !s.texts { // their content is not used
 		site.MinKB, site.MaxKB = 2, 6
 	}
 	o := serveOrigin(t, lab.Config{Hosts: lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}), Kill: s.kill})
