@@ -555,7 +555,8 @@ type JobRequest struct {
 	// audit, warm, map, owned.
 	Preset *string `json:"preset,omitzero"`
 	// Also keep what servers sent for each page, in the archive of the fleet. A
-	// job fails if the workers have none.
+	// server without an archive refuses the job, and it fails if a worker has
+	// none.
 	Raw *bool `json:"raw,omitzero"`
 	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
 	// list, any.
@@ -621,7 +622,8 @@ type JobView struct {
 	// response that creates it.
 	Queue *QueuePlace `json:"queue,omitzero"`
 	// Also keep what servers sent for each page, in the archive of the fleet. A
-	// job fails if the workers have none.
+	// server without an archive refuses the job, and it fails if a worker has
+	// none.
 	Raw    bool   `json:"raw,omitzero"`
 	Reason string `json:"reason,omitzero"`
 	// Which URLs are in scope, relative to the seeds. One of host, domain, prefix,
@@ -1031,11 +1033,11 @@ type Problem struct {
 	// scope_too_narrow, operator_only, no_tenant, cross_origin, not_found,
 	// content_not_kept, unknown_path, method_not_allowed, body_timeout,
 	// wrong_state, conflict, too_many_objects, idempotency_key_reused,
-	// not_a_dry_run, no_export_location, no_worker, order_refused, not_verified,
-	// body_too_large, unsupported_media_type, wrong_hostname, invalid_value,
-	// invalid_cursor, host_not_owned, unknown_tenant, unknown_plan, too_many_urls,
-	// rate_limited, quota_exhausted, checked_recently, internal, unavailable,
-	// too_many_streams.
+	// not_a_dry_run, no_export_location, no_archive, no_worker, order_refused,
+	// not_verified, body_too_large, unsupported_media_type, wrong_hostname,
+	// invalid_value, invalid_cursor, host_not_owned, unknown_tenant, unknown_plan,
+	// too_many_urls, rate_limited, quota_exhausted, checked_recently, internal,
+	// unavailable, too_many_streams.
 	Code string `json:"code"`
 	// What is wrong with this request, in one sentence.
 	Detail string `json:"detail"`
@@ -1059,8 +1061,9 @@ type Problem struct {
 	// urn:headway:problem:too_many_objects,
 	// urn:headway:problem:idempotency_key_reused,
 	// urn:headway:problem:not_a_dry_run, urn:headway:problem:no_export_location,
-	// urn:headway:problem:no_worker, urn:headway:problem:order_refused,
-	// urn:headway:problem:not_verified, urn:headway:problem:body_too_large,
+	// urn:headway:problem:no_archive, urn:headway:problem:no_worker,
+	// urn:headway:problem:order_refused, urn:headway:problem:not_verified,
+	// urn:headway:problem:body_too_large,
 	// urn:headway:problem:unsupported_media_type,
 	// urn:headway:problem:wrong_hostname, urn:headway:problem:invalid_value,
 	// urn:headway:problem:invalid_cursor, urn:headway:problem:host_not_owned,
@@ -1598,6 +1601,7 @@ const (
 	CodeIdempotencyKeyReused = "idempotency_key_reused"
 	CodeNotADryRun           = "not_a_dry_run"
 	CodeNoExportLocation     = "no_export_location"
+	CodeNoArchive            = "no_archive"
 	CodeNoWorker             = "no_worker"
 	CodeOrderRefused         = "order_refused"
 	CodeNotVerified          = "not_verified"

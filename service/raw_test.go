@@ -87,6 +87,41 @@ func TestRaw(t *testing.T) {
 	}
 }
 
+// TestRawRefused creates jobs and schedules with raw responses on a server without an archive,
+// which refuses them at once, and on one with an archive.
+func TestRawRefused(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	kept, err := archive.Open(t.Context(), archive.Config{To: t.TempDir(), Fleet: st.Key()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kept.Close)
+	k, without, with := key(t, st, "acme", store.ScopeWrite), start(t, service.Config{Store: st}), start(t, service.Config{Store: st, Archive: kept})
+	crawl := func(raw, dry bool) map[string]any {
+		return map[string]any{"seeds": []string{"https://example.com/"}, "raw": raw, "dry_run": dry}
+	}
+	var made struct{ ID string }
+	without.ask("POST", "/v1/schedules", k, map[string]any{"job": crawl(false, false), "cron": "@yearly"}).read(t, http.StatusCreated, &made)
+	for _, tt := range []struct {
+		method, path string
+		body         map[string]any
+		status       int // with an archive
+	}{
+		{"POST", "/v1/jobs", crawl(true, false), http.StatusCreated},
+		{"POST", "/v1/schedules", map[string]any{"job": crawl(true, false), "cron": "@daily"}, http.StatusCreated},
+		{"PATCH", "/v1/schedules/" + made.ID, map[string]any{"job": crawl(true, false)}, http.StatusOK},
+	} {
+		var refused struct{ Code, Hint string }
+		without.ask(tt.method, tt.path, k, tt.body).read(t, http.StatusConflict, &refused)
+		if refused.Code != "no_archive" || !strings.Contains(refused.Hint, "headway serve --archive") {
+			t.Errorf("%s %s: %+v", tt.method, tt.path, refused)
+		}
+		with.ask(tt.method, tt.path, k, tt.body).read(t, tt.status, nil)
+	}
+	without.ask("POST", "/v1/jobs", k, crawl(true, true)).read(t, http.StatusCreated, nil) // fetches no pages
+}
+
 // keptRaw adds a job with a page whose response is in the archive and one without.
 func keptRaw(t *testing.T, st *postgres.Store, to *archive.Archive, tenant, page, bare, sent string) job.ID {
 	t.Helper()

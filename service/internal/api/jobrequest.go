@@ -32,7 +32,7 @@ type JobSettings struct {
 	Content    []string `json:"content,omitempty" maxItems:"2" enum:"text,markdown" doc:"Also keep the main text of pages, in these forms; exports to JSONL and Parquet have it."`
 	Extract    string   `json:"extract,omitempty" maxLength:"65536" doc:"Also keep fields of pages, by these extraction rules: the text of a YAML rules file. Exports to JSONL and Parquet have them."`
 	Links      *bool    `json:"links,omitempty" doc:"Also keep every link of every page, with its text; exports to Parquet have them."`
-	Raw        *bool    `json:"raw,omitempty" doc:"Also keep what servers sent for each page, in the archive of the fleet. A job fails if the workers have none."`
+	Raw        *bool    `json:"raw,omitempty" doc:"Also keep what servers sent for each page, in the archive of the fleet. A server without an archive refuses the job, and it fails if a worker has none."`
 
 	Preset           string      `json:"preset,omitempty" enum:"polite,audit,warm,map,owned" doc:"Politeness preset: pace, concurrency and backoff per host."`
 	Pace             *JobPace    `json:"pace,omitempty" doc:"Overrides the pace of the preset."`

@@ -80,7 +80,7 @@ func (a *API) registerJobs() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-job", Method: http.MethodPost, Path: "/v1/jobs", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a job",
 		Description: "The job is queued until it can start. With an Idempotency-Key the request can be repeated for a day: it creates one job, and every repeat gets the same response.",
-	}, once(a, "create-job", a.createJob), HostNotOwned, UnknownTenant, QuotaExhausted)
+	}, once(a, "create-job", a.createJob), NoArchive, HostNotOwned, UnknownTenant, QuotaExhausted)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: tags, Summary: "List jobs, newest first",
 		Description: "Each entry is the same as in the response for the single job, including counts, but without the requested seeds and settings.",
@@ -164,6 +164,9 @@ func (a *API) newJob(ctx context.Context, r *JobRequest) (store.Job, error) {
 	set, err := a.readSettings(spec.Settings)
 	if err != nil {
 		return store.Job{}, err
+	}
+	if set.Raw && !spec.DryRun && a.archive == nil {
+		return store.Job{}, newProblem(NoArchive, "this server has no archive, which a job with raw needs")
 	}
 	request := jobspec.Request{Spec: spec, Tenant: callerOf(ctx).tenant(), Name: r.Name}
 	j, err := request.Job(set)

@@ -32,6 +32,7 @@ const (
 	IdempotencyKeyReused Code = "idempotency_key_reused"
 	NotADryRun           Code = "not_a_dry_run"
 	NoExportLocation     Code = "no_export_location"
+	NoArchive            Code = "no_archive"
 	NoWorker             Code = "no_worker"
 	OrderRefused         Code = "order_refused"
 	NotVerified          Code = "not_verified"
@@ -92,6 +93,7 @@ var problemTypes = []problemType{
 	{IdempotencyKeyReused, http.StatusConflict, "Idempotency key reused", "the Idempotency-Key was already used with a different request", "use a new key for each object you create"},
 	{NotADryRun, http.StatusConflict, "Not a dry run", "only a dry run has a plan", "create a dry run with POST /v1/jobs and dry_run: true"},
 	{NoExportLocation, http.StatusConflict, "No export location", "the operator has configured no export location", "set one with headway serve --exports, or stream the pages with GET /v1/jobs/{job}/export"},
+	{NoArchive, http.StatusConflict, "No archive", "the job keeps raw responses, and this server has no archive", "start the server with the archive of the workers: headway serve --archive; or omit raw"},
 	{NoWorker, http.StatusConflict, "No worker answered", "no worker that owns the host answered in time", "list the workers with headway admin workers; another worker takes over a dead worker's hosts when its lease expires"},
 	{OrderRefused, http.StatusConflict, "Order refused", "the worker that owns the host refused the order, or did not confirm it", "check GET /v1/orders and try again"},
 	{NotVerified, http.StatusConflict, "Ownership not verified", "the token that proves ownership was not found", "publish the token as file or record says"},

@@ -70,7 +70,7 @@ func (a *API) registerSchedules() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "create-schedule", Method: http.MethodPost, Path: "/v1/schedules", Tags: tags, DefaultStatus: http.StatusCreated, Summary: "Create a schedule",
 		Description: fmt.Sprintf("After missed times, one job is created to catch up. No job is created while the previous one is unfinished. The maximum is %d schedules per tenant.", store.MaxSchedules),
-	}, once(a, "create-schedule", a.createSchedule), NoTenant, TooManyObjects, HostNotOwned, UnknownTenant)
+	}, once(a, "create-schedule", a.createSchedule), NoTenant, TooManyObjects, NoArchive, HostNotOwned, UnknownTenant)
 	register(a, store.ScopeRead, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: tags, Summary: "List schedules, oldest first",
 	}, a.listSchedules)
@@ -82,7 +82,7 @@ func (a *API) registerSchedules() {
 	register(a, store.ScopeWrite, huma.Operation{
 		OperationID: "change-schedule", Method: http.MethodPatch, Path: one, Tags: tags, Summary: "Update a schedule: its times or its job; pause or resume it",
 		Description: "Existing jobs continue unchanged. After a change of times or a pause, the schedule is next due at the next matching time; an interval counts from the last job.",
-	}, a.changeSchedule, NotFound, Conflict, HostNotOwned)
+	}, a.changeSchedule, NotFound, Conflict, NoArchive, HostNotOwned)
 	for _, o := range []struct {
 		name, summary, description string
 		paused                     bool

@@ -47,7 +47,7 @@ func (a *API) registerScrape() {
 		OperationID: "scrape", Method: http.MethodPost, Path: "/v1/scrape", Tags: []string{"pages"}, Summary: "Fetch one page now and return what it says",
 		Description: "This is a crawl of one page: it needs a place among the running jobs and a page of the quota, obeys robots.txt, and waits for the pace of the host. Its job is kept like any other. If the page was not fetched in time, the response is 202 with the job and its state; GET /v1/jobs/{job}/content has the page later.",
 		Responses:   map[string]*huma.Response{"202": {Description: "Not fetched in time", Content: map[string]*huma.MediaType{"application/json": {Schema: scraped}}}},
-	}, a.scrape, HostNotOwned, QuotaExhausted, TooManyStreams)
+	}, a.scrape, NoArchive, HostNotOwned, QuotaExhausted, TooManyStreams)
 }
 
 // ScrapeAnswer is the response to a scrape.
