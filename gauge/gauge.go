@@ -77,6 +77,15 @@ type Totals struct {
 	OverCap   int64 // requests sent beyond the host's concurrency
 
 	StoreErrors int64 // failed store requests, including those that were retried
+	Segments    Segments
+}
+
+// Segments counts the segments that were written to the archive.
+type Segments struct {
+	Written int64
+	Bytes   int64         // of those that were written
+	Failed  int64         // attempts, including those that were retried
+	Took    time.Duration // all attempts
 }
 
 // CommitBounds are the upper bounds of the histogram of commit durations.

@@ -3,6 +3,7 @@ package gauge
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,9 @@ type Meter struct {
 	before map[frontier.State]time.Duration // host time of earlier lives
 
 	ShortGaps, OverCap, storeErrors atomic.Int64
+
+	mu       sync.Mutex
+	segments Segments
 }
 
 // NewMeter continues the counts of a gauge, which may be nil.
@@ -34,6 +38,7 @@ func NewMeter(g *Gauge) *Meter {
 		m.ShortGaps.Store(last.ShortGaps)
 		m.OverCap.Store(last.OverCap)
 		m.storeErrors.Store(last.StoreErrors)
+		m.segments = last.Segments
 	}
 	if m.Totals.Requests == nil {
 		m.Totals.Requests, m.Totals.Refusals = map[frontier.Kind]int64{}, map[int]int64{}
@@ -83,6 +88,21 @@ func (m *Meter) StoreAttempt(ctx context.Context, err error) {
 	}
 }
 
+// SegmentAttempt counts an attempt to write a segment of the archive. It is safe for concurrent
+// use.
+func (m *Meter) SegmentAttempt(ctx context.Context, bytes int, took time.Duration, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.segments.Took += took
+	switch {
+	case err == nil:
+		m.segments.Written++
+		m.segments.Bytes += int64(bytes)
+	case ctx.Err() == nil:
+		m.segments.Failed++
+	}
+}
+
 // Ended counts a finished URL.
 func (m *Meter) Ended(v *visit.Visit) {
 	m.Totals.Outcomes[v.Outcome]++
@@ -98,6 +118,9 @@ func (m *Meter) Show(r Reading, shares []frontier.Share) {
 		return
 	}
 	m.Totals.ShortGaps, m.Totals.OverCap, m.Totals.StoreErrors = m.ShortGaps.Load(), m.OverCap.Load(), m.storeErrors.Load()
+	m.mu.Lock()
+	m.Totals.Segments = m.segments
+	m.mu.Unlock()
 	r.Totals, r.At, r.Life = m.Totals.Copy(), time.Now(), m.life
 	add := func(s frontier.State) {
 		h := HostTime{State: s, Spent: m.before[s]}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"headway/job"
 	"headway/store"
@@ -32,7 +33,14 @@ func (c *Committer) archive(ctx context.Context, d *Done) error {
 		group.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			if err := c.loop.Retry(ctx, func() error { return c.cfg.Archive.Put(ctx, s.Key, s.data) }); err != nil {
+			var began time.Time
+			err := c.loop.RetryWith(ctx, func(ctx context.Context, err error) {
+				c.cfg.OnSegment(ctx, len(s.data), time.Since(began), err)
+			}, func() error {
+				began = time.Now()
+				return c.cfg.Archive.Put(ctx, s.Key, s.data)
+			})
+			if err != nil {
 				errs[i] = fmt.Errorf("write segment %s of the archive: %w", s.Key, err)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headway/gauge"
 	"headway/internal/committer"
 	"headway/job"
 	"headway/store"
@@ -159,11 +160,14 @@ func TestArchiveFails(t *testing.T) {
 	down := errors.New("no room")
 	synctest.Test(t, func(t *testing.T) {
 		d, a := newArchivingDesk(t)
-		d.retryable, a.answers = true, []error{down, down, nil}
+		d.retryable, a.answers, a.took = true, []error{down, down, nil}, time.Second
 		d.Add(d.rawPage(0, 1, 100))
 		d.run(time.Minute)
 		if n := d.readable(a); len(n) != 1 || a.puts != 3 || len(a.segments) != 1 || d.loop.Err() != nil {
 			t.Errorf("%d commits after %d attempts, %v", len(n), a.puts, d.loop.Err())
+		}
+		if want := (gauge.Segments{Written: 1, Bytes: d.commits[0].Segments[0].Bytes, Failed: 2, Took: 3 * time.Second}); d.segments != want || d.failed != 0 {
+			t.Errorf("counted %+v, want %+v; %d failed queries", d.segments, want, d.failed)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

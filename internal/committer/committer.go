@@ -79,6 +79,9 @@ type Config struct {
 	OnAttempt      func(ctx context.Context, err error)         // called after a failed attempt
 	OnStored       func(now time.Time, d *Done)                 // called on the loop after a commit
 	Log            *slog.Logger
+
+	// OnSegment is called after each attempt to write a segment, from any goroutine.
+	OnSegment func(ctx context.Context, bytes int, took time.Duration, err error)
 }
 
 // Done is a completed commit.

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"headway/frontier"
+	"headway/gauge"
 	"headway/internal/committer"
 	"headway/internal/discovery"
 	"headway/internal/loop"
@@ -31,6 +33,9 @@ type harness struct {
 	last      int // how many low-priority visits go into a commit
 	synced    int
 	retryable bool // failed queries and segments are retried
+	mu        sync.Mutex
+	failed    int // queries, not segments
+	segments  gauge.Segments
 	work      context.Context
 	stop      context.CancelFunc
 }
@@ -45,14 +50,14 @@ func newDeskFor(t *testing.T, gap time.Duration, to committer.Archive) *harness 
 	d := &harness{T: t, last: 100, took: 100 * time.Millisecond}
 	log := slog.New(slog.DiscardHandler)
 	d.loop = loop.New(loop.Config{
-		Room: 10, Log: log, OnAttempt: func(context.Context, error) {}, Scarce: func(error) bool { return false },
+		Room: 10, Log: log, OnAttempt: d.onAttempt, Scarce: func(error) bool { return false },
 		Retryable: func(error) bool { return d.retryable },
 	})
 	d.loop.Begin()
 	d.work, d.stop = context.WithCancel(t.Context())
 	d.loop.During(d.work)
 	d.Committer = committer.New(d.loop, committer.Config{
-		Store: d, Archive: to, Gap: gap, Log: log, OnAttempt: func(context.Context, error) {},
+		Store: d, Archive: to, Gap: gap, Log: log, OnAttempt: func(context.Context, error) {}, OnSegment: d.onSegment,
 		Lease: func(s store.Slot) (store.Lease, bool) { return store.Lease{Slot: s, Fence: 7}, s < 100 },
 		Host: func(name string) (committer.Host, bool) {
 			return committer.Host{Host: store.Host{Host: name}, Slot: 3, Domain: "touched.example"}, name != "gone"
@@ -64,6 +69,26 @@ func newDeskFor(t *testing.T, gap time.Duration, to committer.Archive) *harness 
 	})
 	d.Begin(5)
 	return d
+}
+
+func (d *harness) onAttempt(_ context.Context, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		d.failed++
+	}
+}
+
+func (d *harness) onSegment(_ context.Context, bytes int, took time.Duration, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.segments.Took += took
+	if err != nil {
+		d.segments.Failed++
+		return
+	}
+	d.segments.Written++
+	d.segments.Bytes += int64(bytes)
 }
 
 // Commit implements the store.

@@ -47,10 +47,15 @@ func (l *Loop) During(ctx context.Context) { l.workCtx = ctx }
 // Retry calls do until it succeeds, fails for good, or either ctx or the context of
 // [Loop.During] ends. It may be called from any goroutine but the loop's.
 func (l *Loop) Retry(ctx context.Context, do func() error) error {
+	return l.RetryWith(ctx, l.cfg.OnAttempt, do)
+}
+
+// RetryWith is [Loop.Retry] with a function of its own to be called after each attempt.
+func (l *Loop) RetryWith(ctx context.Context, onAttempt func(ctx context.Context, err error), do func() error) error {
 	var scarce guard.DescriptorWait
 	for wait := RetryFirst; ; wait = min(2*wait, RetryLast) {
 		err := do()
-		l.cfg.OnAttempt(ctx, err)
+		onAttempt(ctx, err)
 		if err == nil {
 			return nil
 		}

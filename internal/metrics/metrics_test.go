@@ -32,6 +32,7 @@ func busy() gauge.Reading {
 			Refusals: map[int]int64{429: 7, 503: 2}, Retries: map[politeness.Charge]int64{politeness.ChargeRefusal: 6, politeness.ChargeFailure: 3},
 			Pages: 88, Outcomes: map[visit.Outcome]int64{visit.Fetched: 80, visit.Dead: 8}, Bytes: 123456, Incidents: 5, Holds: 11, Slowed: 12, Quickened: 13,
 			Cuts: 14, Opened: 15, Cancelled: 16, ShortGaps: 17, OverCap: 18, StoreErrors: 19,
+			Segments: gauge.Segments{Written: 23, Bytes: 24, Failed: 25, Took: 26 * time.Second},
 		},
 		Layers: []gauge.Layer{{Name: "workers", Setting: "workers", Limit: 512, Use: 20, Waiting: 21, Waited: 22 * time.Second}},
 		Hosts:  []gauge.HostTime{{State: frontier.Fetching, Hosts: 3, Spent: time.Minute}, {State: frontier.Waiting(visit.WaitPace), Hosts: 6, Spent: 3 * time.Minute}},
@@ -45,6 +46,18 @@ func TestWorker(t *testing.T) {
 	var g gauge.Gauge
 	g.Set(busy())
 	want := `
+# HELP headway_archive_bytes_total bytes of the segments written to the archive
+# TYPE headway_archive_bytes_total counter
+headway_archive_bytes_total 24
+# HELP headway_archive_errors_total failed attempts to write a segment, including those that were retried
+# TYPE headway_archive_errors_total counter
+headway_archive_errors_total 25
+# HELP headway_archive_seconds_total time spent writing segments, summed over all attempts
+# TYPE headway_archive_seconds_total counter
+headway_archive_seconds_total 26
+# HELP headway_archive_segments_total segments written to the archive: one for each job and commit with raw responses
+# TYPE headway_archive_segments_total counter
+headway_archive_segments_total 23
 # HELP headway_commit_seconds duration of commits, including retries
 # TYPE headway_commit_seconds histogram
 headway_commit_seconds_bucket{le="0.005"} 0
@@ -87,6 +100,7 @@ headway_retries_total{cause="refusal"} 6
 headway_retries_total{cause="uncharged"} 0
 `
 	names := []string{
+		"headway_archive_bytes_total", "headway_archive_errors_total", "headway_archive_seconds_total", "headway_archive_segments_total",
 		"headway_commit_seconds", "headway_host_seconds_total", "headway_layer_waited_seconds_total", "headway_lease_valid", "headway_refusals_total", "headway_rejoins_total",
 		"headway_retries_total",
 	}

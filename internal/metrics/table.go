@@ -139,6 +139,10 @@ var table = []metric{
 	{"headway_lease_valid", prometheus.GaugeValue, "", "1 while the lease is valid and requests may start", yes(leased)},
 	{"headway_rejoins_total", prometheus.CounterValue, "", "times the worker lost its lease or its database and rejoined the fleet", count(func(r *gauge.Reading) int64 { return max(int64(r.Life)-1, 0) })},
 	{"headway_store_errors_total", prometheus.CounterValue, "", "failed database requests (reads, commits, lease renewals), including those that were retried", count(func(r *gauge.Reading) int64 { return r.StoreErrors })},
+	{"headway_archive_segments_total", prometheus.CounterValue, "", "segments written to the archive: one for each job and commit with raw responses", count(func(r *gauge.Reading) int64 { return r.Segments.Written })},
+	{"headway_archive_bytes_total", prometheus.CounterValue, "", "bytes of the segments written to the archive", count(func(r *gauge.Reading) int64 { return r.Segments.Bytes })},
+	{"headway_archive_seconds_total", prometheus.CounterValue, "", "time spent writing segments, summed over all attempts", func(r *gauge.Reading, emit emit) { emit(r.Segments.Took.Seconds()) }},
+	{"headway_archive_errors_total", prometheus.CounterValue, "", "failed attempts to write a segment, including those that were retried", count(func(r *gauge.Reading) int64 { return r.Segments.Failed })},
 	{"headway_last_reading_timestamp_seconds", prometheus.GaugeValue, "", "when the main loop of the worker last published its state", func(r *gauge.Reading, emit emit) {
 		if r.At.IsZero() {
 			emit(0)
