@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Archive, error) {
 		return nil, err
 	}
 	objects, err := s3.OpenObjects(ctx, s3.Config{
-		Place: at, Guard: cfg.Guard, Roots: cfg.Roots, Log: cfg.Log, MediaType: func(string) string { return "application/warc" },
+		Place: at, Guard: cfg.Guard, PrivateFlag: "--archive-private", Roots: cfg.Roots, Log: cfg.Log, MediaType: func(string) string { return "application/warc" },
 	}, cfg.Write)
 	if err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)

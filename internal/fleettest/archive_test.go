@@ -152,6 +152,9 @@ func TestArchiveToS3(t *testing.T) {
 	bucket.Setenv(t)
 	f := newFleet(t, setup{hosts: 1, pages: 3, pace: 200 * time.Millisecond})
 	place := []string{"--archive", "s3://" + s3test.Bucket + "/raw", "--archive-private", bucket.Range(t).String()}
+	if said := f.refused("worker", "--lease", lease.String(), "--contact", "http://worker.example/", place[0], place[1]); !strings.Contains(said, "hint: to allow it, use --archive-private 127.0.0.1/32:") {
+		t.Errorf("a worker that may not connect says %s", said)
+	}
 	acme := f.service(place...).tenant("acme")
 	f.start(place...)
 	request := f.crawl(0, f.lab.Seeds()...)

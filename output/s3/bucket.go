@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -40,6 +41,8 @@ type Config struct {
 	// Guard configures network access. The port of an endpoint from the environment is
 	// allowed on public addresses; private ones need their range in AllowPrivate.
 	Guard guard.Config
+	// PrivateFlag is the flag that sets AllowPrivate, for hints; empty means --to-private.
+	PrivateFlag string
 	// Roots are the CAs for the server; nil means the system's. They replace
 	// AWS_CA_BUNDLE, which must not be set: the SDK adds it only to clients that it
 	// creates itself, and those would not be guarded.
@@ -85,6 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Bucket, error) {
 // connected resolves the server and credentials. The timeout limits each request and response; 0
 // for none.
 func connected(ctx context.Context, cfg Config, timeout time.Duration) (*Bucket, error) {
+	cfg.PrivateFlag = cmp.Or(cfg.PrivateFlag, "--to-private")
 	b := &Bucket{cfg: cfg, timeout: timeout}
 	if err := b.connect(ctx); err != nil {
 		return nil, b.explain("open", "", err)

@@ -29,7 +29,7 @@ func (e *Error) Error() string { return e.What + ": " + e.Err.Error() }
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do, in one sentence.
+// Hint says what to do, in one sentence; empty if only a retry may help.
 func (e *Error) Hint() string { return e.hint }
 
 // isRefusal reports whether our guard refused to connect.
@@ -77,16 +77,16 @@ func (b *Bucket) explain(did, name string, err error) error {
 		return is(errors.New(a.says), a.hint)
 	}
 	if errors.Is(err, errNoCredentials) {
-		return is(errNoCredentials, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; an instance role needs --to-private 169.254.169.254")
+		return is(errNoCredentials, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; an instance role needs "+b.cfg.PrivateFlag+" 169.254.169.254")
 	}
 	if errors.Is(err, errNoRegion) {
 		return is(err, "set AWS_REGION, or AWS_ENDPOINT_URL for your own server")
 	}
 	if blocked, ok := errors.AsType[*guard.BlockedError](err); ok {
-		return is(blocked, "to allow it, use --to-private "+b.rangeOf(blocked.Addr).String())
+		return is(blocked, "to allow it, use "+b.cfg.PrivateFlag+" "+b.rangeOf(blocked.Addr).String())
 	}
 	if port, ok := errors.AsType[*guard.PortError](err); ok {
-		return is(port, "add the port to --to-private, for example 10.0.0.5:9000")
+		return is(port, "add the port to "+b.cfg.PrivateFlag+", for example 10.0.0.5:9000")
 	}
 	if dns, ok := errors.AsType[*guard.DNSError](err); ok {
 		return is(dns, "check AWS_ENDPOINT_URL and AWS_REGION")
@@ -95,9 +95,9 @@ func (b *Bucket) explain(did, name string, err error) error {
 		return is(bad, "set AWS_CA_BUNDLE to the CA certificate of the server")
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return is(op, "check that the server at AWS_ENDPOINT_URL is running; the files are on disk, run the same command to upload again")
+		return is(op, "check that the server at AWS_ENDPOINT_URL is running")
 	}
-	return is(err, "the files are on disk; run the same command to upload again")
+	return is(err, "")
 }
 
 // rangeOf is the range that allows one address for the server.

@@ -305,10 +305,13 @@ func TestRefused(t *testing.T) {
 		{name: "an unknown key", env: []string{"AWS_ACCESS_KEY_ID=somebody"}, err: "unknown access key", hint: "AWS_ACCESS_KEY_ID"},
 		{name: "a wrong secret", env: []string{"AWS_SECRET_ACCESS_KEY=wrong"}, err: "the secret key does not match the access key", hint: "AWS_SECRET_ACCESS_KEY"},
 		{name: "no credentials", env: []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}, err: "no credentials found", hint: "set AWS_ACCESS_KEY_ID and"},
+		{name: "no credentials for exports", env: []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}, change: func(c *Config) { c.PrivateFlag = "--exports-private" }, err: "no credentials found", hint: "--exports-private 169.254.169.254"},
 		{name: "no region", env: []string{"AWS_ENDPOINT_URL="}, err: "no region configured", hint: "AWS_REGION"},
 		{name: "a private address", change: func(c *Config) { c.Guard.AllowPrivate = nil }, err: "127.0.0.1 is", hint: "--to-private 127.0.0.1/32:" + portText(s.Addr)},
+		{name: "a private address for an archive", change: func(c *Config) { c.Guard.AllowPrivate, c.PrivateFlag = nil, "--archive-private" }, err: "127.0.0.1 is", hint: "use --archive-private 127.0.0.1/32:" + portText(s.Addr)},
 		{name: "a server with an untrusted certificate", env: []string{"AWS_ENDPOINT_URL=https://" + tls.Addr}, change: func(c *Config) { c.Guard.AllowPrivate[0] = tls.Range(t) }, err: "certificate", hint: "AWS_CA_BUNDLE"},
 		{name: "another port", change: func(c *Config) { c.Guard.AllowPrivate[0].Ports = []uint16{1} }, err: "not allowed", hint: "--to-private"},
+		{name: "another port for an archive", change: func(c *Config) { c.Guard.AllowPrivate[0].Ports, c.PrivateFlag = []uint16{1}, "--archive-private" }, err: "not allowed", hint: "add the port to --archive-private"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := settings(t, s)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -59,7 +60,7 @@ func (d *Delivery) Open(ctx context.Context, resolve guard.Config, quiet bool, e
 		return err
 	}
 	if d.bucket, err = s3.Open(ctx, cfg); err != nil {
-		return d.failure(ctx, err)
+		return d.failure(ctx, err, "")
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (d *Delivery) Deliver(ctx context.Context, out io.Writer, dir string, names
 		objects += n
 		if err != nil {
 			d.progress.end()
-			return d.failure(ctx, err)
+			return d.failure(ctx, err, "the files are on disk, run the same command to upload again")
 		}
 	}
 	d.progress.end()
@@ -133,9 +134,11 @@ func (d *Delivery) Deliver(ctx context.Context, out io.Writer, dir string, names
 	return nil
 }
 
-func (d *Delivery) failure(ctx context.Context, err error) error {
+// failure adds a hint to the one that an error has.
+func (d *Delivery) failure(ctx context.Context, err error, hint string) error {
 	if ctx.Err() != nil {
 		return &command.Failure{Code: command.ExitInterrupted, Err: errors.New("interrupted"), Hint: "incomplete objects are not visible; run the same command to upload again"}
 	}
-	return command.Failed(err, command.HintOf(err))
+	hints := slices.DeleteFunc([]string{command.HintOf(err), hint}, func(h string) bool { return h == "" })
+	return command.Failed(err, strings.Join(hints, "; "))
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 
 	"headway/internal/archive"
@@ -24,7 +25,7 @@ func openArchive(ctx context.Context, s *config.Settings, cfg archive.Config) (_
 	}
 	a, err := archive.Open(ctx, cfg)
 	if err != nil {
-		return nil, command.Failed(err, "check --archive, the AWS_ variables for S3, and --archive-private for a server with a private address")
+		return nil, command.Failed(err, cmp.Or(command.HintOf(err), "check --archive, and the AWS_ variables for S3"))
 	}
 	return a, nil
 }

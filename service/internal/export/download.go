@@ -52,7 +52,7 @@ func (x *Exporter) open(ctx context.Context, below, name string) (*File, error) 
 			return nil, err
 		}
 		place.Prefix = path.Join(place.Prefix, below)
-		o, err := s3.OpenObject(ctx, s3.Config{Place: place, Guard: x.cfg.Guard, Roots: x.cfg.Roots, Log: x.cfg.Log}, name)
+		o, err := s3.OpenObject(ctx, s3.Config{Place: place, Guard: x.cfg.Guard, PrivateFlag: privateFlag, Roots: x.cfg.Roots, Log: x.cfg.Log}, name)
 		if err != nil {
 			return nil, err
 		}

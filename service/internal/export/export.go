@@ -38,6 +38,9 @@ const (
 	attempts     = 5
 )
 
+// privateFlag is the flag of headway serve that sets the private addresses of [Config.Guard].
+const privateFlag = "--exports-private"
+
 // Config is where exports are written.
 type Config struct {
 	// To is the folder, or s3://BUCKET/PREFIX; empty for no exports.

@@ -133,7 +133,7 @@ func (x *Exporter) send(ctx context.Context, w written, below string) (written, 
 		return written{}, err
 	}
 	place.Prefix = path.Join(place.Prefix, below)
-	bucket, err := s3.Open(ctx, s3.Config{Place: place, Guard: x.cfg.Guard, Roots: x.cfg.Roots, MediaType: format.MediaType, Log: x.cfg.Log})
+	bucket, err := s3.Open(ctx, s3.Config{Place: place, Guard: x.cfg.Guard, PrivateFlag: privateFlag, Roots: x.cfg.Roots, MediaType: format.MediaType, Log: x.cfg.Log})
 	if err != nil {
 		return written{}, err
 	}
