@@ -270,6 +270,27 @@ func TestLimitsShared(t *testing.T) {
 	})
 }
 
+// TestLimitsPagesPerHostTakenOver crashes workers of a job with a limit of pages per host: the
+// next owners of their hosts count what was fetched before.
+func TestLimitsPagesPerHostTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, most = 4, 9
+		f := newLimited(t, farm(hosts, small(60)), limit.Limits{})
+		id := f.requestLimited(limit.Limits{PagesPerHost: most})
+		workers := []*worker{f.start(), f.start(), f.start()}
+		pass(7 * time.Second)
+		workers[0].crash()
+		workers[1].crash()
+		workers = append(workers[2:], f.start())
+		j, counts := f.await(id, 5*time.Minute)
+		f.drain(workers)
+		if j.State != job.Complete || counts.Pages() != hosts*most {
+			t.Errorf("%s (%s) with %d pages, want %d of each of %d hosts", j.State, j.Reason, counts.Pages(), most, hosts)
+		}
+		f.polite(time.Second)
+	})
+}
+
 // TestLimitsConcurrentCrawls runs jobs of two tenants whose plans allow one crawl each, in
 // a fleet that loses workers: never two of a tenant at once, and every job runs.
 func TestLimitsConcurrentCrawls(t *testing.T) {

@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"maps"
 	"math"
 	"net/netip"
 	"strings"
@@ -30,9 +29,6 @@ type HostState struct {
 	// have been in flight then are watched for a while; see [Request.Watched].
 	Died   time.Time
 	Robots RobotsState
-	// Pages are the pages each job has had of the host, for jobs with a limit
-	// per host.
-	Pages map[job.ID]int
 }
 
 // RobotsState is what the schedule needs to know about a host's robots.txt. With the
@@ -221,14 +217,6 @@ func (f *Frontier) Loaded(now time.Time, s HostState) {
 	if last.After(h.domain.interval.Last()) {
 		h.domain.interval = h.domain.interval.Sent(last)
 	}
-	if len(s.Pages)+len(h.pages) > 0 {
-		h.rare().pages = maps.Clone(s.Pages)
-	}
-	for id, n := range s.Pages {
-		if q := h.queue(id); q != nil {
-			q.pages = int32(n)
-		}
-	}
 	f.setRobots(h, s.Robots)
 	f.Judge(now, s.Host)
 	f.look(h, now)
@@ -313,8 +301,9 @@ func (f *Frontier) Parked(now time.Time, p Park, left int) {
 }
 
 // Took reports whether a job may use a host; see [Batch.Take]. If not, what waits
-// there ends as deferred, now and whenever more is added.
-func (f *Frontier) Took(now time.Time, t Taking, ok bool) {
+// there ends as deferred, now and whenever more is added. Pages are those the job has had of
+// the host, if it has a limit per host.
+func (f *Frontier) Took(now time.Time, t Taking, ok bool, pages int) {
 	h := f.hosts.find(t.Host)
 	if h == nil {
 		return
@@ -326,6 +315,7 @@ func (f *Frontier) Took(now time.Time, t Taking, ok bool) {
 	if q.choice = refused; ok {
 		q.choice = taken
 	}
+	q.pages = max(q.pages, int32(pages)) // the schedule may know of pages that are not stored yet
 	f.look(h, now)
 }
 

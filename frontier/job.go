@@ -34,7 +34,7 @@ type Job struct {
 	// sitemaps.
 	RequestLimited bool
 	// MaxPagesPerHost ends what waits on a host after that many pages; 0 means no
-	// limit.
+	// limit. Set HostLimited, too, so that pages of earlier owners and runs count.
 	MaxPagesPerHost int
 	// HostLimited says that each host must be reserved first; see [Batch.Take].
 	HostLimited bool

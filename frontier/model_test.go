@@ -401,7 +401,7 @@ func (m *model) take(t Taking) {
 		if len(j.taken) < j.hosts {
 			j.taken[t.Host] = true
 		}
-		m.f.Took(m.now, t, j.taken[t.Host])
+		m.f.Took(m.now, t, j.taken[t.Host], 0)
 	})
 }
 

@@ -230,7 +230,7 @@ func (r *rig) answer(b *Batch) bool {
 		r.f.Grant(r.now, w.Job, w.Kind, n)
 	}
 	for _, t := range takings {
-		r.f.Took(r.now, t, !r.refuse)
+		r.f.Took(r.now, t, !r.refuse, 0)
 	}
 	for _, p := range parks {
 		r.park(p)

@@ -362,8 +362,8 @@ func TestReserveHosts(t *testing.T) {
 	if list := r.next(); len(list) > 0 || len(r.batch.Take) > 0 {
 		t.Fatalf("%v before the answer, asked for %v", list, r.batch.Take)
 	}
-	r.f.Took(r.now, takings[0], true)
-	r.f.Took(r.now, takings[1], false)
+	r.f.Took(r.now, takings[0], true, 0)
+	r.f.Took(r.now, takings[1], false, 0)
 	if list := r.next(); len(list) != 1 || list[0].Host != "https://a.example" || list[0].Kind != Robots || len(r.batch.Parks) != 1 || r.batch.Parks[0].Outcome != visit.Deferred {
 		t.Fatalf("%v, parked %v", list, r.batch.Parks)
 	}

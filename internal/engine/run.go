@@ -111,7 +111,7 @@ func (r *run) frontierJob() frontier.Job {
 	}
 	j := frontier.Job{
 		ID: r.ID, Tenant: r.Tenant, Patience: patience, Limited: r.cfg.Limits.Of(limit.Pages).Limited() && !r.probing,
-		RequestLimited: r.requests != nil, MaxPagesPerHost: int(r.cfg.Limits.Max(limit.PagesPerHost)), HostLimited: r.cfg.Limits.Of(limit.Hosts).Limited(),
+		RequestLimited: r.requests != nil, MaxPagesPerHost: r.maxPagesPerHost(), HostLimited: r.cfg.Limits.Of(limit.Hosts).Limited() || r.maxPagesPerHost() > 0,
 		Rate: r.cfg.Limits.Max(limit.RequestsPerSecond),
 		Policy: func(host string) *politeness.Policy {
 			if s := r.sites[host]; fit || s != nil && s.owned || r.owned[host] {
@@ -121,7 +121,7 @@ func (r *run) frontierJob() frontier.Job {
 		},
 	}
 	if r.cfg.DryRun { // a dry run fetches no pages
-		j.DryRun, j.Limited, j.MaxPagesPerHost = true, false, 0
+		j.DryRun, j.Limited = true, false
 	}
 	return j
 }
