@@ -291,6 +291,29 @@ func TestLimitsPagesPerHostTakenOver(t *testing.T) {
 	})
 }
 
+// TestLimitsQuotaWarnedOnce runs a job of a tenant that has used half of its quota: 80 and
+// 95 % of the quota are told once each, not again as shares of what was left for the job.
+func TestLimitsQuotaWarnedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLimited(t, farm(2, small(60)), limit.Limits{})
+		f.plan(store.Plan{Name: "acme", MonthPages: 40})
+		first := f.request("acme", 20)
+		workers := []*worker{f.start(), f.start()}
+		f.await(first, 5*time.Minute)
+		second := f.request("acme", 100)
+		f.await(second, 5*time.Minute)
+		f.drain(workers)
+		var told []string
+		for line := range strings.Lines(f.notices(second)) {
+			mark, _, _ := strings.Cut(line, ",") // how many were stored at that moment varies
+			told = append(told, strings.TrimSpace(mark))
+		}
+		if want := []string{"max_pages: 80 % used", "max_pages: reached", "Usage limit: Maximum 20 pages left this month (requested: 100)"}; !slices.Equal(told, want) && !slices.Equal(told, []string{want[0], "max_pages: 95 % used", want[2]}) {
+			t.Errorf("notices:\n%s", f.notices(second))
+		}
+	})
+}
+
 // TestLimitsConcurrentCrawls runs jobs of two tenants whose plans allow one crawl each, in
 // a fleet that loses workers: never two of a tenant at once, and every job runs.
 func TestLimitsConcurrentCrawls(t *testing.T) {

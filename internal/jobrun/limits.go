@@ -3,6 +3,7 @@ package jobrun
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"headway/job"
@@ -28,7 +29,9 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 	b.Observe(s.Now(), spent)
 	near, over := b.Warnings(), b.Exceeded()
 	if s.Metered {
-		// Other jobs of the tenant share the quota.
+		// Other jobs of the tenant share the quota, so warnings are of all of it, not of what was
+		// left when this job started.
+		near = slices.DeleteFunc(near, func(w limit.Warning) bool { return w.Layer == limit.Usage })
 		quota, err := s.Queue.Quota(ctx, s.Now(), s.Tenant)
 		if err != nil {
 			return nil, err
