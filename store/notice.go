@@ -11,8 +11,8 @@ import (
 // Notices stores notices about the limits of jobs.
 type Notices interface {
 	// Note stores a notice and reports whether it is new: for the same limit and mark
-	// only the first is kept. One that stopped the job always counts as new, and the
-	// latest is kept.
+	// only the first is kept. One that stopped the job is new once in each run of the job,
+	// and that of the last run is kept.
 	Note(ctx context.Context, n Notice) (first bool, err error)
 	// Notices returns those of a job, oldest first.
 	Notices(ctx context.Context, id job.ID) ([]Notice, error)

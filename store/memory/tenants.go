@@ -172,7 +172,7 @@ func (r *run) note(n store.Notice) bool {
 	n.At = store.Stored(n.At)
 	at := slices.IndexFunc(r.notices, func(x store.Notice) bool { return x.Limit == n.Limit && x.Percent == n.Percent && x.Max == n.Max })
 	switch {
-	case at >= 0 && n.Percent != store.StoppedBy:
+	case at >= 0 && (n.Percent != store.StoppedBy || !r.notices[at].At.Before(r.StartedAt)):
 		return false
 	case at >= 0:
 		r.notices = slices.Delete(r.notices, at, at+1)

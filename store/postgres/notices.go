@@ -29,10 +29,11 @@ func (s *Store) Note(ctx context.Context, n store.Notice) (first bool, err error
 	return first, nil
 }
 
-// queueNote stores a notice of an existing job.
+// queueNote stores a notice of an existing job. A queued job is about to start.
 func (c *change) queueNote(n store.Notice) *pgx.QueuedQuery {
 	return c.queue(`insert into notice (job, name, percent, max, layer, observed, at, text) select j.id, $2, $3, $4, $5, $6, $7, $8 from job j where j.id = $1
-		on conflict (job, name, percent, max) do update set layer = excluded.layer, observed = excluded.observed, at = excluded.at, text = excluded.text where notice.percent = $9`,
+		on conflict (job, name, percent, max) do update set layer = excluded.layer, observed = excluded.observed, at = excluded.at, text = excluded.text
+		where notice.percent = $9 and notice.at < (select case state when 'queued' then $7 else started_at end from job where id = $1)`,
 		number(n.Job), n.Limit, n.Percent, n.Max, n.Layer, n.Observed, milli(n.At), clean(n.Text), store.StoppedBy)
 }
 
