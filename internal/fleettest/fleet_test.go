@@ -103,8 +103,9 @@ func (j *journal) String() string {
 // setup is what a fleet crawls, and on which database.
 type setup struct {
 	hosts, pages int
-	pace         time.Duration // zero means the usual one
-	rules        temper.Rules  // how the hosts answer
+	pace         time.Duration               // zero means the usual one
+	rules        temper.Rules                // how the hosts answer
+	site         func(host int, s *lab.Site) // changes the content of a host; nil for none
 	db           pgtest.Config
 	safety       []string            // flags of headway admin safety set; nil means no safety limits
 	older        bool                // the tables are created by an older version
@@ -121,7 +122,13 @@ func newFleet(t *testing.T, s setup) *fleet {
 	if !full && !s.texts { // their content is not used
 		site.MinKB, site.MaxKB = 2, 6
 	}
-	o := serveOrigin(t, lab.Config{Hosts: lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules}), Kill: s.kill})
+	specs := lab.Uniform(s.hosts, lab.Temper{Site: site, Rules: s.rules})
+	if s.site != nil {
+		for i := range specs {
+			s.site(i, &specs[i].Temper.Site)
+		}
+	}
+	o := serveOrigin(t, lab.Config{Hosts: specs, Kill: s.kill})
 	seed := rand.Uint64()
 	if given := os.Getenv("HEADWAY_SEED"); given != "" {
 		var err error
@@ -359,6 +366,9 @@ type job struct {
 	Waiting  int64            `json:"waiting"`
 	Outcomes map[string]int64 `json:"outcomes"`
 	Ended    time.Time        `json:"ended_at"`
+	Success  bool             `json:"success"`
+	Limits   []limitRow       `json:"ceilings"`
+	Errors   []stopRow        `json:"errors"`
 }
 
 // submit requests a crawl of the whole lab.

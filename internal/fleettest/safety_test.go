@@ -249,16 +249,16 @@ func (f *fleet) ranFor(id int64) time.Duration {
 // which message.
 func (f *fleet) stopped(j job, reason string, pages int64, message string) {
 	f.Helper()
-	l, ran := f.limits(j.ID), f.ranFor(j.ID)
-	f.Logf("job %d: %s (%s), %d pages in %v, errors %+v", j.ID, j.State, j.Reason, j.Pages, ran, l.Errors)
+	ran := f.ranFor(j.ID)
+	f.Logf("job %d: %s (%s), %d pages in %v, errors %+v", j.ID, j.State, j.Reason, j.Pages, ran, j.Errors)
 	if j.State != "partial" || j.Reason != reason || j.Pages > safetyPages || pages > 0 && j.Pages != pages || f.recorded(j.ID) != j.Pages {
 		f.Errorf("job %d: %s (%s) with %d pages, %d stored", j.ID, j.State, j.Reason, j.Pages, f.recorded(j.ID))
 	}
 	if ran > safetyTime()+grace {
 		f.Errorf("job %d ran for %v", j.ID, ran)
 	}
-	if message != "" && (len(l.Errors) != 1 || l.Errors[0].Text != message) {
-		f.Errorf("job %d: errors %+v, want %q", j.ID, l.Errors, message)
+	if message != "" && (len(j.Errors) != 1 || j.Errors[0].Text != message) {
+		f.Errorf("job %d: errors %+v, want %q", j.ID, j.Errors, message)
 	}
 }
 
