@@ -92,6 +92,10 @@ vuln: ## Look for known vulnerabilities (needs the public database: not part of 
 bench: build ## Benchmark crawls of the lab against other programs: scenarios S1 to S4, medians of three
 	go run ./bench/run
 
+.PHONY: bench-wide
+bench-wide: build ## Benchmark crawls of 1,000 to 100,000 hosts at a pace, http and https, and of large pages; takes half an hour
+	go run ./bench/run -wide
+
 .PHONY: bench-parts
 bench-parts: ## Run the package benchmarks whose numbers are in docs/benchmarks.md
 	scripts/bench

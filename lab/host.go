@@ -35,10 +35,14 @@ type Host struct {
 }
 
 // MaxHosts is how many hosts fit into the loopback addresses 127.1.0.1 up to
-// 127.1.249.250.
-const MaxHosts = hostsPerByte * hostsPerByte
+// 127.4.249.250.
+const MaxHosts = networks * hostsPerNetwork
 
-const hostsPerByte = 250
+const (
+	networks        = 4 // 127.1.0.0/16 up to 127.4.0.0/16
+	hostsPerByte    = 250
+	hostsPerNetwork = hostsPerByte * hostsPerByte
+)
 
 // vhost is a virtual host: its specification, and what is derived from it.
 type vhost struct {
@@ -53,7 +57,7 @@ type vhost struct {
 
 // hostAddr is the loopback address of host i.
 func hostAddr(i int) netip.Addr {
-	return netip.AddrFrom4([4]byte{127, 1, byte(i / hostsPerByte), byte(1 + i%hostsPerByte)})
+	return netip.AddrFrom4([4]byte{127, byte(1 + i/hostsPerNetwork), byte(i % hostsPerNetwork / hostsPerByte), byte(1 + i%hostsPerByte)})
 }
 
 // addrHost finds the host with a loopback address.
@@ -62,10 +66,10 @@ func addrHost(a netip.Addr) (int, bool) {
 		return 0, false
 	}
 	b := a.As4()
-	if b[0] != 127 || b[1] != 1 || b[2] >= hostsPerByte || b[3] < 1 || b[3] > hostsPerByte {
+	if b[0] != 127 || b[1] < 1 || b[1] > networks || b[2] >= hostsPerByte || b[3] < 1 || b[3] > hostsPerByte {
 		return 0, false
 	}
-	return int(b[2])*hostsPerByte + int(b[3]) - 1, true
+	return int(b[1]-1)*hostsPerNetwork + int(b[2])*hostsPerByte + int(b[3]) - 1, true
 }
 
 // directory finds hosts by name and by address.

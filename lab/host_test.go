@@ -27,6 +27,21 @@ func TestHostLookup(t *testing.T) {
 	}
 }
 
+// TestAddresses: each host has its own address, and is found by it.
+func TestAddresses(t *testing.T) {
+	for i, want := range map[int]string{0: "127.1.0.1", 62_499: "127.1.249.250", 62_500: "127.2.0.1", MaxHosts - 1: "127.4.249.250"} {
+		addr := hostAddr(i)
+		if n, ok := addrHost(addr); addr.String() != want || !ok || n != i {
+			t.Errorf("host %d has address %s, want %s; found as %d, %v", i, addr, want, n, ok)
+		}
+	}
+	for _, addr := range []string{"127.0.0.1", "127.5.0.1", "127.1.250.1", "127.2.0.0", "127.3.0.251", "126.1.0.1"} {
+		if n, ok := addrHost(netip.MustParseAddr(addr)); ok {
+			t.Errorf("%s is host %d", addr, n)
+		}
+	}
+}
+
 func TestHostNames(t *testing.T) {
 	for _, test := range []struct{ asked, domain, want string }{
 		{"h3", "", "h3.lab.test"},

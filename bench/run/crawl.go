@@ -23,12 +23,13 @@ const lookEvery = 50 * time.Millisecond
 
 // result is the cost of one crawl and what the lab counted.
 type result struct {
-	wall  time.Duration // from start to exit of the process
-	cpu   time.Duration // user and system
-	rss   int64         // peak, bytes
-	files int           // peak of open file descriptors
-	stats lab.Stats
-	fault string // how it failed, "" if it did not
+	wall   time.Duration // from start to exit of the process
+	cpu    time.Duration // user and system
+	rss    int64         // peak, bytes
+	files  int           // peak of open file descriptors
+	stats  lab.Stats
+	labCPU float64 // seconds that the lab used meanwhile
+	fault  string  // how it failed, "" if it did not
 }
 
 // crawl runs one crawler against a lab with reset counters. A crawler that fails or takes
@@ -40,6 +41,10 @@ func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, a
 	if err := l.ask(ctx, "reset", nil); err != nil {
 		return result{}, err
 	}
+	before, err := l.stats(ctx)
+	if err != nil {
+		return result{}, err
+	}
 	limited, cancel := context.WithTimeout(ctx, crawlTime)
 	defer cancel()
 	cmd := exec.CommandContext(limited, b.binary(c.name), args...) //nolint:gosec // our own binary
@@ -47,7 +52,7 @@ func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, a
 	cmd.Dir = state
 	// Isolated from this machine: no settings, no saved contact, and what was learned
 	// about hosts is empty at the start of each round.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + state, "XDG_STATE_HOME=" + state, "XDG_CONFIG_HOME=" + state}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + state, "XDG_STATE_HOME=" + state, "XDG_CONFIG_HOME=" + state, "SSL_CERT_FILE=" + l.ca}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	start := time.Now()
@@ -55,7 +60,7 @@ func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, a
 		return result{}, err
 	}
 	files := watchFiles(cmd.Process.Pid)
-	err := cmd.Wait()
+	err = cmd.Wait()
 	r := result{wall: time.Since(start), files: files()}
 	if b.verbose {
 		fmt.Fprintf(b.err, "%s", said.Bytes())
@@ -75,6 +80,7 @@ func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, a
 	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	r.rss = usage.Maxrss * 1024
 	r.stats, err = l.stats(ctx)
+	r.labCPU = r.stats.LabCPUSeconds - before.LabCPUSeconds
 	return r, err
 }
 

@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -26,19 +29,25 @@ const labStop = 5 * time.Second
 
 // webLab is a lab in a separate process, as crawled sites are.
 type webLab struct {
-	cmd  *exec.Cmd
-	done chan error
-	port int
+	cmd   *exec.Cmd
+	done  chan error
+	port  int
+	ca    string // file of the certificate that its hosts are signed with
+	https bool
 }
 
-// startLab starts a lab on a free port and waits until it responds.
-func startLab(ctx context.Context, binary string, flags []string, stderr io.Writer) (*webLab, error) {
+// startLab starts a lab on a free port and waits until it responds. It writes the certificate
+// that its hosts are signed with to a file.
+func startLab(ctx context.Context, binary, ca string, flags []string, stderr io.Writer) (*webLab, error) {
 	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"lab", "up", "--listen", "0.0.0.0:" + strconv.Itoa(port)}, flags...)
-	l := &webLab{cmd: exec.CommandContext(context.WithoutCancel(ctx), binary, args...), done: make(chan error, 1), port: port} //nolint:gosec // our own binary
+	args := append([]string{"lab", "up", "--listen", "0.0.0.0:" + strconv.Itoa(port), "--cert-out", ca}, flags...)
+	l := &webLab{
+		cmd:  exec.CommandContext(context.WithoutCancel(ctx), binary, args...), //nolint:gosec // our own binary
+		done: make(chan error, 1), port: port, ca: ca, https: slices.Contains(flags, "--tls"),
+	}
 	l.cmd.Stderr = stderr
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := l.cmd.Start(); err != nil {
@@ -103,11 +112,20 @@ func (l *webLab) stop() error {
 
 // ask requests a control path of the lab and passes the response to read.
 func (l *webLab) ask(ctx context.Context, question string, read func(io.Reader) error) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/__lab/%s", l.port, question), nil)
+	at, transport := "http", &http.Transport{DisableKeepAlives: true}
+	if l.https {
+		pem, err := os.ReadFile(l.ca)
+		if err != nil {
+			return err
+		}
+		at, transport.TLSClientConfig = "https", &tls.Config{RootCAs: x509.NewCertPool()}
+		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s://127.1.0.1:%d/__lab/%s", at, l.port, question), nil)
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Transport: transport}
 	resp, err := client.Do(req)
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 3, "how often each crawler runs; medians are printed")
 	only := flag.String("scenarios", "", "run only these, such as S1,S3")
 	crawlers := flag.String("crawlers", "", "run only these, such as bare,headway")
+	flag.BoolVar(&b.wide, "wide", false, "run the scenarios of many hosts instead")
 	flag.BoolVar(&b.peers, "peers", false, "also run crawlers that others wrote, which takes many minutes")
 	flag.BoolVar(&b.verbose, "v", false, "show what the crawlers print")
 	flag.Parse()
@@ -64,6 +65,7 @@ type bench struct {
 	rounds    int
 	scenarios []string
 	crawlers  []string
+	wide      bool
 	peers     bool
 	verbose   bool
 	out, err  io.Writer
@@ -90,7 +92,11 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	for _, s := range scenarios {
+	list := scenarios
+	if b.wide {
+		list = wideScenarios
+	}
+	for _, s := range list {
 		if len(b.scenarios) > 0 && !slices.Contains(b.scenarios, s.name) {
 			continue
 		}
@@ -159,7 +165,7 @@ func (b *bench) wants(c crawler) bool {
 
 // measure runs the crawlers of a scenario in turn and prints the table.
 func (b *bench) measure(ctx context.Context, s *scenario) (err error) {
-	lab, err := startLab(ctx, b.headway, s.lab, b.err)
+	lab, err := startLab(ctx, b.headway, filepath.Join(b.temp, "ca.pem"), s.lab, b.err)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -47,9 +48,29 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestOfBound: the bound of a wide crawl is its pace, or the cores when they allow less.
+func TestOfBound(t *testing.T) {
+	r := seen(9)
+	r.stats.SpanSeconds = 5 // 20 pages a second
+	for _, test := range []struct {
+		hosts        int
+		pace         time.Duration
+		labCPU, want float64
+	}{
+		{hosts: 40, pace: time.Second, want: 0.5},
+		{hosts: 40, pace: 2 * time.Second, want: 1},
+		{hosts: 4000, pace: time.Second, labCPU: 4.95, want: 0.5}, // 0.05 s a page on two cores: 40 a second
+	} {
+		r.labCPU = test.labCPU
+		if got := ofBound(&scenario{hosts: test.hosts, pace: test.pace}, r, 2); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
 // TestScenarios checks that crawlers of a scenario have distinct, known names.
 func TestScenarios(t *testing.T) {
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, wideScenarios) {
 		names := map[string]bool{}
 		for _, c := range s.crawlers {
 			if names[c.name] {

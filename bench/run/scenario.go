@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -14,6 +15,8 @@ type scenario struct {
 	about    string
 	lab      []string      // flags of `headway lab up`
 	ideal    time.Duration // the shortest time of any polite crawler; 0 means: compare with bare
+	pace     time.Duration // of each of hosts: compare with what this pace and the cores allow
+	hosts    int
 	crawlers []crawler
 }
 
@@ -106,4 +109,40 @@ var scenarios = []scenario{
 			headway("headway again", "--preset", "polite", "--delay", "100ms", "--jitter", "0", "--sitemaps", "off"),
 		},
 	},
+}
+
+// wideScenarios crawl a few pages of each of many hosts, each host at its pace.
+var wideScenarios = []scenario{
+	wide("W1", 1_000, time.Second),
+	wide("W10", 10_000, time.Second),
+	wide("W30", 30_000, time.Second),
+	wide("W100", 100_000, time.Second),
+	wide("T1", 1_000, time.Second, "--tls"),
+	wide("T10", 10_000, time.Second, "--tls"),
+	wide("P30", 30_000, 30*time.Second),
+	{
+		name: "S6", about: "5,000 https hosts of 4 pages of 240 kB, one page of a host every second, JSONL with text",
+		lab: farm(5_000, widePages, 240, 240, "--tls"), hosts: 5_000, pace: time.Second,
+		crawlers: []crawler{headway("headway", append(widePace(time.Second), "--content", "text")...)},
+	},
+}
+
+// widePages is how many pages each host of a wide scenario has.
+const widePages = 4
+
+// wide is a scenario of many hosts at one pace.
+func wide(name string, hosts int, pace time.Duration, labFlags ...string) scenario {
+	about := fmt.Sprintf("%d hosts of %d pages, one page of a host every %v", hosts, widePages, pace)
+	if slices.Contains(labFlags, "--tls") {
+		about += ", https"
+	}
+	return scenario{
+		name: name, about: about, lab: farm(hosts, widePages, 4, 12, labFlags...), hosts: hosts, pace: pace,
+		crawlers: []crawler{headway("headway", widePace(pace)...)},
+	}
+}
+
+// widePace are the flags of a crawl at a fixed pace.
+func widePace(pace time.Duration) []string {
+	return []string{"--preset", "owned", "--delay", pace.String(), "--in-flight", "1", "--jitter", "0", "--sitemaps", "off"}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -26,12 +27,15 @@ func printTable(w io.Writer, s *scenario, results map[string][]result) error {
 		}
 		rate := median(list, pagesPerSecond)
 		ratio := "-"
-		if s.ideal > 0 {
+		switch {
+		case s.pace > 0:
+			ratio = fmt.Sprintf("%.2f", median(list, func(r result) float64 { return ofBound(s, r, runtime.NumCPU()) }))
+		case s.ideal > 0:
 			ratio = fmt.Sprintf("%.2f", s.ideal.Seconds()/median(list, wall))
-		} else if c.name == "bare" {
+		case c.name == "bare":
 			bare = rate
 			ratio = "1"
-		} else if bare > 0 {
+		case bare > 0:
 			ratio = fmt.Sprintf("%.2f", rate/bare)
 		}
 		_, err := fmt.Fprintf(w, "| %s | %s | %.0f | %.2f (%s) | %.2f (%s) | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.0f |\n",
@@ -69,7 +73,10 @@ func printFaults(w io.Writer, s *scenario, results map[string][]result) error {
 
 // ratioName names the denominator of a scenario's ratio.
 func ratioName(s *scenario) string {
-	if s.ideal > 0 {
+	switch {
+	case s.pace > 0:
+		return "of pace or cores"
+	case s.ideal > 0:
 		return "of ideal"
 	}
 	return "of bare"
@@ -93,6 +100,17 @@ func pagesPerSecond(r result) float64 { return pages(r) / r.wall.Seconds() }
 func rudeness(r result) float64 {
 	t := r.stats.Total
 	return float64(t.RobotsViolations + t.BeforeRobots + t.Robots5xxIgnored + t.NofollowHits + t.InsideRetryAfter)
+}
+
+// ofBound is the rate of a wide crawl, from its first request to the last response, as a share of
+// what is possible: one page of each host in every interval, or what the cores of this machine
+// can fetch and serve at the cost of a page in this crawl.
+func ofBound(s *scenario, r result, cores int) float64 {
+	most := float64(s.hosts) / s.pace.Seconds()
+	if each := (r.cpu.Seconds() + r.labCPU) / max(1, pages(r)); each > 0 {
+		most = min(most, float64(cores)/each)
+	}
+	return pages(r) / max(r.stats.SpanSeconds, 1e-3) / most
 }
 
 // cpuPerPage returns CPU seconds per 1,000 pages.

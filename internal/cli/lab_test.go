@@ -177,7 +177,7 @@ func TestLabMistakes(t *testing.T) {
 		want string
 	}{
 		"unknown temper":  {"lab up --temper shoop", command.ExitUsage, "hint: choose from plain, shop,"},
-		"too many hosts":  {"lab up --hosts 100000", command.ExitUsage, "out of range"},
+		"too many hosts":  {"lab up --hosts 1000000", command.ExitUsage, "out of range"},
 		"two for a farm":  {"lab up --hosts 2 --temper shop,docs", command.ExitUsage, "only one --temper"},
 		"bad network":     {"lab up --clients home", command.ExitUsage, "10.1.0.0/24"},
 		"bad latency":     {"lab up --latency soon", command.ExitUsage, "hint: --latency latency: response latency: none, const:20ms"},
