@@ -89,12 +89,12 @@ vuln: ## Look for known vulnerabilities (needs the public database: not part of 
 	$(TOOL) govulncheck ./...
 
 .PHONY: bench
-bench: build ## Benchmark crawls of the lab against other programs: scenarios S1 to S4, medians of three
-	go run ./bench/run
+bench: build ## Benchmark crawls of the lab against other programs (wget and python3-scrapy of Debian too): S1 to S4, medians of three; writes docs/benchmarks.md
+	go run ./bench/run -peers -write docs/benchmarks.md
 
 .PHONY: bench-wide
-bench-wide: build ## Benchmark crawls of 1,000 to 100,000 hosts at a pace, http and https, and of large pages; takes half an hour
-	go run ./bench/run -wide
+bench-wide: build ## Benchmark crawls of 1,000 to 100,000 hosts at a pace, http and https, and of large pages; takes half an hour and writes docs/benchmarks.md
+	go run ./bench/run -wide -write docs/benchmarks.md
 
 .PHONY: bench-parts
 bench-parts: ## Run the package benchmarks whose numbers are in docs/benchmarks.md

@@ -14,6 +14,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -40,14 +41,20 @@ func main() {
 	only := flag.String("scenarios", "", "run only these, such as S1,S3")
 	crawlers := flag.String("crawlers", "", "run only these, such as bare,headway")
 	flag.BoolVar(&b.wide, "wide", false, "run the scenarios of many hosts instead")
-	flag.BoolVar(&b.peers, "peers", false, "also run crawlers that others wrote, which takes many minutes")
+	flag.BoolVar(&b.peers, "peers", false, "also run crawlers that others wrote, once each, which takes many minutes")
+	write := flag.String("write", "", "also write the results to this `file`, in place of the last ones")
 	flag.BoolVar(&b.verbose, "v", false, "show what the crawlers print")
 	flag.Parse()
-	b.out, b.err = os.Stdout, os.Stderr
+	b.err = os.Stderr
 	b.scenarios, b.crawlers = split(*only), split(*crawlers)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	var results bytes.Buffer
+	b.out = io.MultiWriter(os.Stdout, &results)
 	err := b.run(ctx)
 	stop()
+	if err == nil && *write != "" {
+		err = b.write(*write, results.Bytes())
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -130,6 +137,8 @@ func (b *bench) binary(crawler string) string {
 		return b.before
 	case strings.HasPrefix(crawler, "headway"):
 		return b.headway
+	case crawler == "scrapy" || crawler == "wget":
+		return crawler // installed
 	}
 	return filepath.Join(b.temp, crawler)
 }
@@ -174,14 +183,18 @@ func (b *bench) measure(ctx context.Context, s *scenario) (err error) {
 	if err := lab.writeSeeds(ctx, seeds); err != nil {
 		return err
 	}
+	spider, err := filepath.Abs("bench/peers/scrapy/spider.py")
+	if err != nil {
+		return err
+	}
 	results := map[string][]result{}
 	for round := range b.rounds {
 		state := filepath.Join(b.temp, fmt.Sprintf("%s-%d", s.name, round))
 		for _, c := range s.crawlers {
-			if !b.wants(c) {
+			if !b.wants(c) || c.peer && round > 0 {
 				continue
 			}
-			args := c.args(place{seeds: seeds, port: lab.port, dir: filepath.Join(state, strings.NewReplacer(" ", "-", ":", "").Replace(c.name))})
+			args := c.args(place{seeds: seeds, spider: spider, port: lab.port, dir: filepath.Join(state, strings.NewReplacer(" ", "-", ":", "").Replace(c.name))})
 			learned := state
 			if strings.HasPrefix(c.name, before) {
 				learned += "-before" // each binary has its own

@@ -103,3 +103,22 @@ func TestWithBefore(t *testing.T) {
 		t.Errorf("%d crawlers without another binary", len(alone.crawlers))
 	}
 }
+
+// TestReplaceSection replaces the results of one section, and nothing else.
+func TestReplaceSection(t *testing.T) {
+	text := "a\n<!-- bench -->\n\nold\n\n<!-- end bench -->\nb\n<!-- bench-wide -->\n<!-- end bench-wide -->\n"
+	once, err := replaceSection([]byte(text), "bench", []byte("new\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(text, "old", "new", 1)
+	if string(once) != want {
+		t.Errorf("%q, want %q", once, want)
+	}
+	if again, err := replaceSection(once, "bench", []byte("new\n")); err != nil || string(again) != want {
+		t.Errorf("written again: %q, %v", again, err)
+	}
+	if _, err := replaceSection([]byte("nothing"), "bench", nil); err == nil {
+		t.Error("a document without the section was accepted")
+	}
+}

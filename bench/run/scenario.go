@@ -29,9 +29,10 @@ type crawler struct {
 
 // place is where a crawler finds its input and writes its results.
 type place struct {
-	seeds string // file
-	port  int    // of the lab
-	dir   string // of the crawl
+	seeds  string // file
+	spider string // file, for Scrapy
+	port   int    // of the lab
+	dir    string // of the crawl
 }
 
 // farm is a lab of equal hosts. All page settings are explicit, so that results stay
@@ -57,6 +58,24 @@ func peer(name string, flags ...string) crawler {
 	return c
 }
 
+// scrapy crawls with Debian's Scrapy.
+func scrapy(concurrent int, settings ...string) crawler {
+	return crawler{name: "scrapy", peer: true, args: func(p place) []string {
+		args := []string{"runspider", p.spider, "-a", "seeds=" + p.seeds, "-O", "scrapy.jl", "-s", "CONCURRENT_REQUESTS=" + strconv.Itoa(concurrent)}
+		for _, s := range settings {
+			args = append(args, "-s", s)
+		}
+		return args
+	}}
+}
+
+// wget crawls one host after the other with Debian's GNU Wget, which has one connection.
+func wget() crawler {
+	return crawler{name: "wget", peer: true, args: func(p place) []string {
+		return []string{"--recursive", "--level=inf", "--no-verbose", "--compression=gzip", "--directory-prefix=wget", "--input-file=" + p.seeds}
+	}}
+}
+
 // headway crawls the seeds into its own folder. Headway crawls of one scenario share
 // only what was learned about hosts.
 func headway(name string, flags ...string) crawler {
@@ -78,6 +97,8 @@ var scenarios = []scenario{
 			headway("headway", "--preset", "owned", "--workers", "64", "--sitemaps", "off"),
 			headway("headway formats", "--preset", "owned", "--workers", "64", "--sitemaps", "off", "--format", "jsonl,csv,sitemap,parquet,warc"),
 			peer("colly", "-workers", "64"),
+			scrapy(64, "CONCURRENT_REQUESTS_PER_DOMAIN=64"),
+			wget(),
 		},
 	},
 	{
@@ -97,6 +118,7 @@ var scenarios = []scenario{
 			yardstick("reference", "-workers", "512", "-delay", "100ms"),
 			headway("headway", "--preset", "owned", "--jitter", "0", "--workers", "512", "--sitemaps", "off"),
 			peer("colly", "-workers", "512", "-delay", "100ms"),
+			scrapy(512, "CONCURRENT_REQUESTS_PER_DOMAIN=1", "DOWNLOAD_DELAY=0.1", "RANDOMIZE_DOWNLOAD_DELAY=False"),
 		},
 	},
 	{
