@@ -14,9 +14,12 @@ const (
 	// keeps texts is about 100 MB larger: the program itself, and the memory of SQLite.
 	leastMemory = 112 << 20
 	memoryEvery = time.Second
-	// slack is how much more than what is in use the heap may grow to, in per
-	// cent, once the process is larger than leastMemory. Go's own is 100.
-	slack = 30
+	// leastSlack and mostSlack bound how much more than what is in use the heap may grow to,
+	// in per cent, once the process is larger than leastMemory. Go's own is 100.
+	leastSlack, mostSlack, slackStep = 30, 100, 10
+	// dearCollector and cheapCollector are shares of the CPU time. Above the first the heap
+	// may become larger, below the second smaller.
+	dearCollector, cheapCollector = 0.10, 0.04
 )
 
 // memoryLimit is the limit a person has set for this process (GOMEMLIMIT), 0 for
@@ -43,15 +46,12 @@ func (c *Setup) LimitMemory(ctx context.Context) int64 {
 // itself, lets the heap double. Below leastMemory it is left to itself, and it
 // never works against what is really in use.
 func tendMemory(ctx context.Context) {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
-	for {
-		metrics.Read(sample)
-		live, total := sample[0].Value.Uint64(), sample[1].Value.Uint64()
-		heap := sample[2].Value.Uint64() + sample[3].Value.Uint64() + sample[4].Value.Uint64() + sample[5].Value.Uint64()
-		rest := total - min(heap, total) // stacks, metadata and what is not the heap's
-		debug.SetMemoryLimit(int64(max(leastMemory, live+live*slack/100+rest)))
+	var c collector
+	for slack := leastSlack; ; slack = nextSlack(slack, c.share()) {
+		live, rest := heapInUse()
+		debug.SetMemoryLimit(int64(max(leastMemory, live+live*uint64(slack)/100+rest)))
 		select {
 		case <-ctx.Done():
 			debug.SetMemoryLimit(math.MaxInt64)
@@ -59,4 +59,44 @@ func tendMemory(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// nextSlack is how much more than what is in use the heap may grow to, after a second in which
+// the collector took a share of the CPU time.
+func nextSlack(slack int, share float64) int {
+	switch {
+	case share > dearCollector:
+		return min(slack+slackStep, mostSlack)
+	case share < cheapCollector:
+		return max(slack-slackStep, leastSlack)
+	}
+	return slack
+}
+
+// heapInUse is what the last collection has left, and the memory of Go's runtime that is not
+// the heap's: stacks and metadata.
+func heapInUse() (live, rest uint64) {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	total := sample[1].Value.Uint64()
+	heap := sample[2].Value.Uint64() + sample[3].Value.Uint64() + sample[4].Value.Uint64() + sample[5].Value.Uint64()
+	return sample[0].Value.Uint64(), total - min(heap, total)
+}
+
+// collector is what Go's collector has cost so far.
+type collector struct{ gc, used float64 } // CPU seconds
+
+// share is its share of the CPU time since the last call. CPU time that nothing else needed is
+// not counted.
+func (c *collector) share() float64 {
+	sample := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
+	metrics.Read(sample)
+	spare := sample[1].Value.Float64()
+	now := collector{gc: sample[0].Value.Float64() - spare, used: sample[2].Value.Float64() - sample[3].Value.Float64() - spare}
+	gc, used := now.gc-c.gc, now.used-c.used
+	*c = now
+	if used <= 0 { // there was no collection: these figures are as of the last one
+		return 0
+	}
+	return gc / used
 }

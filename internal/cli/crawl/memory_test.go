@@ -1,0 +1,24 @@
+package crawl
+
+import "testing"
+
+// TestNextSlack: the heap gets more room while collecting is dear, and loses it when it is
+// cheap, within bounds.
+func TestNextSlack(t *testing.T) {
+	slack := leastSlack
+	for range 20 {
+		slack = nextSlack(slack, 0.3)
+	}
+	if slack != mostSlack {
+		t.Errorf("%d per cent when collecting is dear, want %d", slack, mostSlack)
+	}
+	if got := nextSlack(slack, 0.07); got != slack {
+		t.Errorf("%d per cent when it is neither, want %d", got, slack)
+	}
+	for range 20 {
+		slack = nextSlack(slack, 0.01)
+	}
+	if slack != leastSlack {
+		t.Errorf("%d per cent when it is cheap, want %d", slack, leastSlack)
+	}
+}
