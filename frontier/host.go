@@ -359,6 +359,7 @@ var (
 	waitingInFlight = Waiting(visit.WaitInFlight)
 	waitingDNS      = Waiting(visit.WaitDNS)
 	waitingNetwork  = Waiting(visit.WaitNetwork)
+	waitingStorage  = Waiting(visit.WaitStorage)
 )
 
 // doing returns the state of the host. A host with requests in flight is fetching,
@@ -376,7 +377,7 @@ func (h *host) doing() State {
 	case h.flights > 0:
 		return Fetching
 	case h.wait == NoWork:
-		return Waiting(visit.WaitStorage) // for the commit of settled requests
+		return waitingStorage // for the commit of settled requests
 	default:
 		return h.wait
 	}

@@ -100,6 +100,18 @@ func (j *jobState) short() bool { return j.lacks(PageToken) || j.lacks(RequestTo
 // hopes reports whether the job waits for tokens that it may still be given.
 func (j *jobState) hopes() bool { return !j.stopped && j.short() && !j.spent() }
 
+// limited reports whether the job cannot have another page because of a limit: it is stopped,
+// or was given fewer of the tokens it lacks than it wanted. Other tokens only take the time of
+// their reservation.
+func (j *jobState) limited() bool {
+	for k := range tokenKinds {
+		if p := &j.pools[k]; j.lacks(k) && (p.scarce || p.exhausted) {
+			return true
+		}
+	}
+	return j.stopped
+}
+
 // spent reports whether the job needs a token first and was given none.
 func (j *jobState) spent() bool {
 	for k := range tokenKinds {

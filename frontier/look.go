@@ -67,7 +67,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 	for q := h.queues; q != nil; q = q.next {
 		soonest = earlier(soonest, q.ripen(now, f))
 	}
-	short := f.starveErrands(h)
+	short := f.starveErrands(h) // of a limit
 	if !f.needsRefill(h) {
 		h.wait = Waiting(f.short)
 		f.lineUp(h, now)
@@ -84,7 +84,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 		switch {
 		case !q.waits() || q.parking || q.closing || q.undecided():
 		case !q.may():
-			short = true
+			short = short || q.job.limited() || !q.open()
 			q.starve()
 			if q.job.spent() && !q.job.stopped && q.low(f) && q.open() && h.robots == robotsKnown && f.refills < maxRefills {
 				f.refill(q, now) // what is forbidden ends without a token
@@ -95,7 +95,7 @@ func (f *Frontier) stand(h *host, now time.Time) {
 			hungry = true
 		}
 	}
-	h.wait = Waiting(visit.WaitStorage) // the default: a park is being written
+	h.wait = waitingStorage // the default: a park is being written, or tokens are being reserved
 	switch {
 	case hungry:
 		if h.line = inHungry; !h.standing[inHungry] {
@@ -111,11 +111,11 @@ func (f *Frontier) stand(h *host, now time.Time) {
 }
 
 // starveErrands queues a host for the tokens that its errands need, and reports whether any
-// lacks one.
+// lacks one because of a limit.
 func (f *Frontier) starveErrands(h *host) (short bool) {
 	for _, e := range h.errands {
 		if q := h.queue(e.Job); q != nil && q.job.lacks(RequestToken) {
-			short = true
+			short = short || q.job.limited()
 			q.starveFor(RequestToken)
 		}
 	}

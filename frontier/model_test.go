@@ -756,7 +756,7 @@ func (m *model) idle() {
 			m.bad("%s may be asked and was not", h.name)
 		}
 		for q := h.queues; q != nil; q = q.next {
-			if h.stage == live && h.wait == Waiting(visit.WaitBudget) && q.starving != [tokenKinds]bool{} && q.may() {
+			if h.stage == live && (h.wait == Waiting(visit.WaitBudget) || h.wait == waitingStorage) && h.line != inHungry && q.asked == 0 && q.starving != [tokenKinds]bool{} && q.may() {
 				m.bad("%s waits for a token, and there is one", h.name)
 			}
 		}

@@ -484,6 +484,7 @@ func (f *Frontier) resolve(now time.Time) {
 func (f *Frontier) Grant(now time.Time, id job.ID, k TokenKind, n int) {
 	j := f.jobs[id]
 	p := &j.pools[k]
+	near := p.scarce || p.exhausted
 	p.asking = false
 	p.exhausted = n == 0
 	p.scarce = n < p.wanted
@@ -493,12 +494,13 @@ func (f *Frontier) Grant(now time.Time, id job.ID, k TokenKind, n int) {
 	p.tokens += n
 	j.looked = 0
 	f.wakeStarved(j, k, now)
-	if !p.exhausted {
+	reached := !near && (p.scarce || p.exhausted) // what the others wait for has changed
+	if p.tokens > 0 || !p.exhausted && !reached {
 		return
 	}
 	for i := range p.starved.len() {
 		h := p.starved.at(i)
-		if q := h.queue(id); q != nil && (h.queues.next != nil || q.low(f)) {
+		if q := h.queue(id); q != nil && (reached || h.queues.next != nil || q.low(f)) {
 			f.look(h, now) // other jobs need not wait for its turn, nor forbidden URLs for a token
 		}
 	}
