@@ -14,7 +14,13 @@ import (
 	"headway/store"
 )
 
-var _ store.HostTimes = (*Store)(nil)
+var (
+	_ store.HostTimes = (*Store)(nil)
+	_ store.Database  = (*Store)(nil)
+)
+
+// IsDatabase implements [store.Database].
+func (*Store) IsDatabase() {}
 
 // storeHostTime adds host times in the order of their keys: workers of one shard could
 // otherwise deadlock.

@@ -115,6 +115,12 @@ func (c *conn) exec(ctx context.Context, query string, args ...driver.Value) (in
 	return c.run(ctx, query, named)
 }
 
+// commit ends a transaction.
+func (c *conn) commit(ctx context.Context) error {
+	_, err := c.exec(ctx, "commit")
+	return err
+}
+
 func (c *conn) run(ctx context.Context, query string, args []driver.NamedValue) (int64, error) {
 	if err := c.fault.Stop(query); err != nil {
 		return 0, err

@@ -39,6 +39,7 @@ type sharedHosts struct {
 	terms store.Terms
 	me    int64
 	lock  *os.File
+	disk  *diskTime
 
 	mu    sync.Mutex
 	c     *conn
@@ -49,8 +50,8 @@ type sharedHosts struct {
 }
 
 // openShared opens the file and registers this process, which crawls into a folder.
-func openShared(ctx context.Context, path, crawl string, terms store.Terms, fault store.Fault) (_ *sharedHosts, err error) {
-	s := &sharedHosts{dir: filepath.Join(filepath.Dir(path), "locks"), terms: terms.WithDefaults()}
+func openShared(ctx context.Context, path, crawl string, terms store.Terms, fault store.Fault, disk *diskTime) (_ *sharedHosts, err error) {
+	s := &sharedHosts{dir: filepath.Join(filepath.Dir(path), "locks"), terms: terms.WithDefaults(), disk: disk}
 	defer func() {
 		if err != nil {
 			err = errors.Join(openError(path, err), s.close())
@@ -197,7 +198,7 @@ func (s *sharedHosts) change(ctx context.Context, do func(ctx context.Context) e
 	}
 	err := do(ctx)
 	if err == nil {
-		_, err = s.c.exec(ctx, "commit")
+		err = s.disk.measure(func() error { return s.c.commit(ctx) })
 	}
 	if err == nil {
 		return nil

@@ -82,6 +82,8 @@ type Store struct {
 	facts  map[visit.Evidence]int64
 	lastID struct{ host, fact int64 }
 	closed bool
+
+	disk *diskTime // of both files
 }
 
 // hostRef is what is needed about a host to store a URL of it.
@@ -114,7 +116,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		reader: newReader(path), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), lock: lock, ledger: ledger.New(c.Terms, 0),
-		hosts: map[string]hostRef{}, facts: map[visit.Evidence]int64{},
+		hosts: map[string]hostRef{}, facts: map[visit.Evidence]int64{}, disk: &diskTime{},
 	}
 	if err := s.open(ctx, c); err != nil {
 		return nil, errors.Join(openError(path, err), s.Close())
@@ -185,7 +187,7 @@ func (s *Store) open(ctx context.Context, c Config) error {
 		return err
 	}
 	if c.Hosts != "" {
-		if s.shared, err = openShared(ctx, c.Hosts, c.Dir, c.Terms, c.Fault); err != nil {
+		if s.shared, err = openShared(ctx, c.Hosts, c.Dir, c.Terms, c.Fault, s.disk); err != nil {
 			return err
 		}
 	}
@@ -281,7 +283,7 @@ func (s *Store) changeLocked(ctx context.Context, do func(ctx context.Context) e
 		err = ctx.Err()
 	}
 	if err == nil {
-		if _, err = s.w.exec(whole, "commit"); err == nil {
+		if err = s.disk.measure(func() error { return s.w.commit(whole) }); err == nil {
 			return nil
 		}
 	}
