@@ -19,6 +19,7 @@ import (
 	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/gauge"
+	"headway/governor"
 	"headway/internal/engine"
 	"headway/limit"
 	"headway/output"
@@ -179,9 +180,8 @@ type Worker struct {
 	// IgnoreRobots skips the robots.txt of owned hosts; it is recorded in the evidence.
 	IgnoreRobots bool
 
-	// Overloaded reports whether response times measure our own CPU shortage rather than
-	// the hosts, see package governor; nil means never.
-	Overloaded func() bool
+	// CPU measures how much CPU this process lacks; nil means that it lacks none.
+	CPU CPU
 	// Lookups returns the state of the layer of DNS lookups; nil for none.
 	Lookups func() guard.Layer
 	// Free returns the free space of the store; nil if it cannot run out.
@@ -203,6 +203,22 @@ type Worker struct {
 	Trace     frontier.Trace // observes the schedule
 }
 
+// CPU measures how much CPU a process needs. [governor.CPU] implements it.
+type CPU interface {
+	// Overloaded reports whether response times measure our own lack of CPU rather than the
+	// hosts. It may be called from several goroutines.
+	Overloaded() bool
+	// Demand returns how many goroutines have used a CPU or waited for one since the last
+	// call. It tells which part of host time was spent on that.
+	Demand() governor.Demand
+}
+
+// plentyOfCPU is the CPU of a process that does not measure it.
+type plentyOfCPU struct{}
+
+func (plentyOfCPU) Overloaded() bool        { return false }
+func (plentyOfCPU) Demand() governor.Demand { return governor.Demand{} }
+
 // withDefaults returns the worker with its defaults filled in.
 func (w Worker) withDefaults() Worker {
 	if w.Owned == nil {
@@ -211,8 +227,8 @@ func (w Worker) withDefaults() Worker {
 	if w.OptedOut == nil {
 		w.OptedOut = func(weburl.URL) bool { return false }
 	}
-	if w.Overloaded == nil {
-		w.Overloaded = func() bool { return false }
+	if w.CPU == nil {
+		w.CPU = plentyOfCPU{}
 	}
 	if w.Agent == "" {
 		w.Agent = "headway"
@@ -292,7 +308,7 @@ func (w *Worker) engine() engine.Worker {
 	return engine.Worker{
 		Store: w.Store, Fetcher: w.Fetcher, Outputs: w.Outputs, Archive: w.Archive, Journal: w.Journal, Bounds: engine.Bounds(w.Bounds), Terms: w.Terms,
 		Agent: w.Agent, Owned: w.Owned, OptedOut: w.OptedOut, Secrets: w.Secrets, Addresses: w.Addresses, Robots: w.Robots, IgnoreRobots: w.IgnoreRobots,
-		Overloaded: w.Overloaded, Lookups: w.Lookups, Free: w.Free, Drain: w.Drain, Mail: w.Mail,
+		Overloaded: w.CPU.Overloaded, Demand: w.CPU.Demand, Lookups: w.Lookups, Free: w.Free, Drain: w.Drain, Mail: w.Mail,
 		Log: w.Log, Gauge: w.Gauge, Joined: w.Joined, Committed: w.Committed, Trace: w.Trace,
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"headway/ask"
 	"headway/fetch"
 	"headway/fetch/guard"
+	"headway/governor"
+	"headway/job"
 	"headway/lab"
 	labtemper "headway/lab/temper"
 	"headway/limit"
@@ -100,6 +102,52 @@ func (takenStore) Wanted(context.Context, time.Time) ([]string, error) { return 
 func (takenStore) Keep(context.Context) ([]string, error)                         { return nil, nil }
 func (takenStore) Yield(context.Context, time.Time, []string, []store.Host) error { return nil }
 
+// noCPU is the CPU of a process that hardly gets any.
+type noCPU struct{}
+
+func (noCPU) Overloaded() bool        { return true }
+func (noCPU) Demand() governor.Demand { return governor.Demand{Queued: 1000, Latency: time.Second} }
+
+// slowDisk is a store that always waits for its disk.
+type slowDisk struct {
+	*slowStore
+	opened time.Time
+}
+
+func (s slowDisk) DiskTime() (time.Duration, int64) { return time.Since(s.opened), 0 }
+
+// slowDatabase is a store in a slow database.
+type slowDatabase struct{ *slowStore }
+
+func (slowDatabase) IsDatabase() {}
+
+// lateTokens is a store that takes its time to reserve page tokens.
+type lateTokens struct{ store.Store }
+
+func (s lateTokens) Reserve(ctx context.Context, w store.WorkerID, id job.ID, n int) (int, error) {
+	time.Sleep(2 * time.Second) // virtual time
+	return s.Store.Reserve(ctx, w, id, n)
+}
+
+// TestSlowFarLimit crawls under a page limit that is far away, with a store that reserves
+// pages slowly: nothing waits for a higher limit.
+func TestSlowFarLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(t, 5, small(100))
+		s.owned()
+		s.cfg.Store = lateTokens{s.st}
+		s.cfg.Limits = limit.Resolve(limit.Layer{Level: limit.Job, Limits: limit.Limits{Pages: 1_000_000}})
+		r := s.run()
+		s.fetched(r, 5*100)
+		if p := part(r, visit.WaitBudget); p > 0 {
+			t.Errorf("%.0f %% of host time is charged to the limit", 100*p)
+		}
+		if p := part(r, visit.WaitStorage); p < 0.1 {
+			t.Errorf("%.0f %% of host time is charged to the store, which was slow", 100*p)
+		}
+	})
+}
+
 // owned treats all hosts as the operator's own.
 func (s *simulated) owned() {
 	s.cfg.Policy, s.cfg.Owned = preset("owned"), func(weburl.URL) bool { return true }
@@ -162,6 +210,24 @@ var provocations = map[string]func(t *testing.T) *simulated{
 		s := newSimulated(t, 20, latency(5, 900*time.Millisecond))
 		s.owned()
 		s.cfg.MemoryLimit = 1 // all of it is in use
+		return s
+	},
+	string(visit.WaitCPU): func(t *testing.T) *simulated {
+		s := newSimulated(t, 20, latency(5, 900*time.Millisecond))
+		s.owned()
+		s.cfg.CPU = noCPU{}
+		return s
+	},
+	string(visit.WaitDisk): func(t *testing.T) *simulated {
+		s := newSimulated(t, 3, small(100))
+		s.owned()
+		s.cfg.Store = slowDisk{&slowStore{Store: s.st, until: time.Now().Add(time.Minute)}, time.Now()}
+		return s
+	},
+	string(visit.WaitDatabase): func(t *testing.T) *simulated {
+		s := newSimulated(t, 3, small(100))
+		s.owned()
+		s.cfg.Store = slowDatabase{&slowStore{Store: s.st, until: time.Now().Add(time.Minute)}}
 		return s
 	},
 	string(visit.WaitStorage): func(t *testing.T) *simulated {

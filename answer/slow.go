@@ -291,9 +291,21 @@ var slowRules = map[string]slowRule{
 		meaning: "parsing, or memory for pages", setting: "parse.workers",
 		change: "more CPU cores or memory",
 	},
+	string(visit.WaitCPU): {
+		meaning: "computing, or waiting for a CPU",
+		change:  "more or faster CPU cores, or fewer other programs on this machine",
+	},
+	string(visit.WaitDisk): {
+		meaning: "writing to the disk", setting: "dir",
+		change: "a faster disk for --dir",
+	},
+	string(visit.WaitDatabase): {
+		meaning: "the database",
+		change:  "a faster database, or a shorter way to it",
+	},
 	string(visit.WaitStorage): {
-		meaning: "storage", setting: "dir",
-		change: "a faster disk for --dir", look: diskSpace,
+		meaning: "the next commit, the outputs, or free disk space",
+		change:  "faster outputs: a pipe, an archive or a program that reads pages slows the crawl", look: storageNeeds,
 	},
 	string(visit.WaitBudget): {
 		meaning: "a limit of the crawl", setting: "limits",
@@ -383,10 +395,14 @@ func workersNow(f *SlowFacts) (change, setting string, own bool) {
 	return "", "", false
 }
 
-// diskSpace distinguishes a full disk from a slow one.
-func diskSpace(f *SlowFacts) (change, setting string, own bool) {
+// storageNeeds distinguishes a full disk from slow outputs, and a fleet, which collects pages
+// for a commit.
+func storageNeeds(f *SlowFacts) (change, setting string, own bool) {
 	if l, ok := f.layer("store.min_free"); ok && l.Limit > 0 && l.Use > 0 && l.Use < l.Limit {
 		return fmt.Sprintf("free disk space: %d MB free, %d MB required (store.min_free)", l.Use>>20, l.Limit>>20), l.Setting, false
+	}
+	if f.Fleet {
+		return "a shorter store.commit_gap: pages are collected for a commit", "store.commit_gap", false
 	}
 	return "", "", false
 }

@@ -106,7 +106,23 @@ func TestExplainSlow(t *testing.T) {
 				Spent: []ask.Share{share(visit.WaitPace, 0, 900*slowSecond), share(visit.WaitStorage, 5, 50*slowSecond)}, Lately: []ask.Share{share(visit.WaitStorage, 5, 5*slowSecond)}, Running: true,
 				Layers: []ask.Layer{{Setting: "store.min_free", Limit: 1 << 30, Use: 100 << 20}},
 			},
-			sentence: []string{"95 % of host time: the interval", "Right now: storage (storage, 100 %)."}, change: "100 MB free, 1024 MB required", setting: "store.min_free",
+			sentence: []string{"95 % of host time: the interval", "Right now: the next commit, the outputs, or free disk space (storage, 100 %)."}, change: "100 MB free, 1024 MB required", setting: "store.min_free",
+		},
+		"no CPU left": {
+			facts:    SlowFacts{Spent: []ask.Share{share(visit.WaitCPU, 5, 9*slowSecond), share(visit.WaitWorkers, 5, slowSecond)}, Workers: 4},
+			sentence: []string{"90 % of host time: computing, or waiting for a CPU (cpu).", "More workers will not help."}, change: "CPU cores",
+		},
+		"a slow disk": {
+			facts:    SlowFacts{Spent: []ask.Share{share(visit.WaitDisk, 5, 9*slowSecond)}},
+			sentence: []string{"writing to the disk (disk)", "More workers will not help."}, change: "a faster disk", setting: "dir",
+		},
+		"a slow database": {
+			facts:    SlowFacts{Spent: []ask.Share{share(visit.WaitDatabase, 5, 9*slowSecond)}, Fleet: true},
+			sentence: []string{"the database (database)", "More workers will not help."}, change: "a faster database",
+		},
+		"pages are collected": {
+			facts:    SlowFacts{Spent: []ask.Share{share(visit.WaitStorage, 5, 9*slowSecond)}, Fleet: true},
+			sentence: []string{"the next commit"}, change: "commit_gap", setting: "store.commit_gap",
 		},
 		"no workers left": {
 			facts:    SlowFacts{Spent: []ask.Share{share(visit.WaitWorkers, 5, 9*slowSecond)}, Workers: 4},

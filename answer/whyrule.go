@@ -399,6 +399,7 @@ func waitWords(w visit.Wait) string {
 		visit.WaitInFlight: "other requests in flight to its host", visit.WaitDomainInterval: "the interval of its domain",
 		visit.WaitAddressInterval: "the interval of its IP address", visit.WaitRobots: "robots.txt", visit.WaitDNS: "the DNS lookup of its host",
 		visit.WaitWorkers: "a free worker", visit.WaitParse: "a free parser", visit.WaitStorage: "storage",
+		visit.WaitCPU: "a CPU", visit.WaitDisk: "the disk", visit.WaitDatabase: "the database",
 		visit.WaitBudget: "a higher limit", visit.WaitNetwork: "our own network to recover", visit.WaitLease: "another process that is crawling its domain",
 		visit.WaitIdle: "its turn",
 	}

@@ -113,6 +113,7 @@ type Frontier struct {
 	aside    []setAside // URLs that wait for either
 
 	account *Account
+	store   stopwatch // runs while the store is at work
 	sweepAt time.Time
 	swept   int // index in list at which sweeping continues
 	cold    coldness
@@ -268,6 +269,7 @@ func New(cfg Config, now time.Time) *Frontier {
 		jobs: map[job.ID]*jobState{}, byTenant: map[string]*tenant{}, short: visit.WaitWorkers, account: NewAccount(now), sweepAt: now.Add(sweepEvery),
 		suspects: map[weburl.URL]struct{}{},
 	}
+	f.account.store = &f.store
 	f.Suspect(cfg.Suspects)
 	return f
 }
@@ -287,6 +289,7 @@ func (f *Frontier) AddJob(j Job) {
 		f.byTenant[j.Tenant] = t
 	}
 	added := &jobState{Job: j, claim: claim{place: -1}, tenant: t, account: NewAccount(time.Time{})}
+	added.account.store = &f.store
 	if t.all = append(t.all, added); j.Rate > 0 {
 		f.setRate(t)
 	}

@@ -109,7 +109,10 @@ const (
 	WaitDNS             Wait = "dns"              // the DNS lookup of its name
 	WaitWorkers         Wait = "workers"          // a place in the worker pool
 	WaitParse           Wait = "parse"            // a free parser
-	WaitStorage         Wait = "storage"          // the store, or free disk
+	WaitCPU             Wait = "cpu"              // a CPU of this process
+	WaitDisk            Wait = "disk"             // the disk of the store
+	WaitDatabase        Wait = "database"         // the database of the store
+	WaitStorage         Wait = "storage"          // the next commit, the outputs, or free disk
 	WaitBudget          Wait = "budget"           // a limit of the job
 	WaitNetwork         Wait = "network"          // our own network is down
 	WaitLease           Wait = "lease"            // another process owns the domain
@@ -119,7 +122,7 @@ const (
 // Waits lists all wait reasons.
 var Waits = []Wait{
 	WaitPace, WaitCrawlDelay, WaitHold, WaitInFlight, WaitDomainInterval, WaitAddressInterval, WaitRobots, WaitDNS,
-	WaitWorkers, WaitParse, WaitStorage, WaitBudget, WaitNetwork, WaitLease, WaitIdle,
+	WaitWorkers, WaitParse, WaitCPU, WaitDisk, WaitDatabase, WaitStorage, WaitBudget, WaitNetwork, WaitLease, WaitIdle,
 }
 
 // OfStatus returns the outcome of a final HTTP status, without further retries. A 2xx is fetched until its

@@ -133,7 +133,7 @@ func TestClosedSets(t *testing.T) {
 		},
 		"waits": {
 			join(len(Waits), func(i int) string { return string(Waits[i]) }),
-			"pace crawl_delay hold in_flight domain_interval address_interval robots dns workers parse storage budget network lease idle",
+			"pace crawl_delay hold in_flight domain_interval address_interval robots dns workers parse cpu disk database storage budget network lease idle",
 		},
 	} {
 		if tc.got != tc.want {

@@ -24,7 +24,7 @@ import (
 // folders.
 const Map = `
 # the journey of one URL; only the engine joins its stops
-.                        content extract weburl scope frontier robots politeness fetch fetch/guard visit store output limit job ask gauge survey internal/control internal/engine internal/jobrun
+.                        content extract weburl scope frontier governor robots politeness fetch fetch/guard visit store output limit job ask gauge survey internal/control internal/engine internal/jobrun
 internal/engine          content extract weburl scope frontier governor robots politeness fetch fetch/guard parse visit store store/journal output limit job ask gauge internal/committer internal/control internal/discovery internal/exchange internal/fetchpool internal/jobrun internal/loop internal/ownership internal/pace internal/redirects internal/result
 survey                   weburl scope robots politeness fetch parse visit store visitor internal/borrow internal/exchange internal/pace
 gauge                    ask frontier job limit politeness store visit

@@ -14,6 +14,7 @@ import (
 	"headway/fetch/guard"
 	"headway/frontier"
 	"headway/gauge"
+	"headway/governor"
 	"headway/limit"
 	"headway/output"
 	"headway/politeness"
@@ -87,6 +88,7 @@ type Worker struct {
 	IgnoreRobots bool
 
 	Overloaded func() bool
+	Demand     func() governor.Demand
 	Lookups    func() guard.Layer
 	Free       func() (int64, error)
 	Drain      <-chan struct{}

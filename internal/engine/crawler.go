@@ -52,6 +52,7 @@ type crawler struct {
 	suspects *suspects
 
 	gov    *governor.Governor
+	causes *causes
 	outbox *committer.Outbox
 
 	lowDisk  bool
@@ -97,6 +98,7 @@ func newCrawler(cfg Worker, solo bool) *crawler {
 	c.hosts = &hosts{base: c.base, versions: map[robots.Sum]bool{}}
 	c.jobs = &jobs{base: c.base, hosts: c.hosts, runs: map[job.ID]*run{}}
 	c.queues = &queues{base: c.base, hosts: c.hosts, jobs: c.jobs, rates: store.Timeline{}}
+	c.causes = &causes{base: c.base, queues: c.queues}
 	c.suspects = newSuspects(c.base)
 	c.loader = &loader{base: c.base, hosts: c.hosts, jobs: c.jobs, queues: c.queues, suspects: c.suspects}
 	c.learner = &learner{base: c.base, hosts: c.hosts, jobs: c.jobs, suspects: c.suspects, redirects: redirects.New(c.st, c.loop.Retry)}

@@ -57,7 +57,7 @@ func (c *crawler) layers(now time.Time) []gauge.Layer {
 	on(&list[7], visit.WaitParse)
 	on(&list[8], visit.WaitRobots)
 	on(&list[9], visit.WaitDNS)
-	on(&list[10], visit.WaitStorage)
+	on(&list[10], visit.WaitStorage, visit.WaitDisk, visit.WaitDatabase)
 	if _, underway := c.commits.Underway(); underway {
 		list[10].Use = 1
 	}

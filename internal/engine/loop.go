@@ -43,6 +43,7 @@ func (c *crawler) cycle(ctx, work context.Context) {
 	defer tick.Stop()
 	drain, ended := c.cfg.Drain, ctx.Done()
 	c.watchDisk(c.loop.Now())
+	c.causes.charge(c.loop.Now()) // what follows is measured from here
 	c.queues.warm(work)
 	for c.loop.Err() == nil {
 		now := c.loop.Now()
@@ -53,8 +54,10 @@ func (c *crawler) cycle(ctx, work context.Context) {
 		if c.finished(work) {
 			return
 		}
+		now = c.loop.Now()
+		c.causes.observe(now)
 		var soon chan struct{} // ready while there is work to do at once
-		if wait := c.loop.Sleep(c.loop.Now()); wait > 0 {
+		if wait := c.loop.Sleep(now); wait > 0 {
 			timer.Reset(wait)
 		} else {
 			soon = ready
@@ -192,6 +195,7 @@ func (c *crawler) start(work context.Context, now time.Time, r frontier.Request)
 
 // tick runs a few times a second: limits, disk, progress.
 func (c *crawler) tick(work context.Context, now time.Time) {
+	c.causes.charge(now)
 	c.mode.tick(work, now)
 	c.jobs.recordPoints(work, now)
 	if !c.haltAt.IsZero() && !now.Before(c.haltAt) {

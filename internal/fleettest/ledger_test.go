@@ -2,6 +2,7 @@ package fleettest
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -131,4 +132,33 @@ func (f *fleet) hostSeconds(port int) (sum float64) {
 		sum += v
 	}
 	return sum
+}
+
+// TestSlowDatabase has a database far away: the time of the job is charged to it.
+func TestSlowDatabase(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, setup{hosts: 4, pages: 8, pace: 10 * time.Millisecond})
+	line := f.start().lines[0]
+	f.awaitWorkers(1)
+	line.delay.Store(int64(100 * time.Millisecond)) // each way
+	id := f.submit()
+	if j := f.await(id, f.long(), nil); j.State != "complete" || j.Pages != int64(f.hosts*f.pages) {
+		t.Errorf("%s (%s) with %d pages", j.State, j.Reason, j.Pages)
+	}
+	var slow struct {
+		SoFar struct{ State string } `json:"so_far"`
+		Parts []struct {
+			State string
+			Part  float64
+		}
+	}
+	if err := json.Unmarshal(f.run("job", "slow", strconv.FormatInt(id, 10), "--json"), &slow); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(slow.Parts)
+	if slow.SoFar.State != "database" {
+		t.Errorf("it says %s", slow.SoFar.State)
+	}
+	line.delay.Store(0)
+	f.leaveAll()
 }

@@ -183,7 +183,7 @@ func throughput(a *axis) Plot {
 var waitClasses = map[visit.Wait]string{
 	visit.WaitPace: "c0", visit.WaitCrawlDelay: "c5", visit.WaitHold: "c4", visit.WaitInFlight: "c1", visit.WaitDomainInterval: "c8",
 	visit.WaitAddressInterval: "c3", visit.WaitRobots: "c11", visit.WaitDNS: "c6", visit.WaitWorkers: "c10", visit.WaitParse: "c9",
-	visit.WaitStorage: "c13", visit.WaitBudget: "c7", visit.WaitNetwork: "c14", visit.WaitLease: "c15", visit.WaitIdle: "c12",
+	visit.WaitCPU: "c16", visit.WaitDisk: "c17", visit.WaitDatabase: "c18", visit.WaitStorage: "c13", visit.WaitBudget: "c7", visit.WaitNetwork: "c14", visit.WaitLease: "c15", visit.WaitIdle: "c12",
 }
 
 func waits(a *axis) Plot {

@@ -88,7 +88,7 @@ func (c *crawlRun) config(ctx context.Context, st store.Store) (crawlConfig, err
 	cfg.CommitGap, cfg.MinFree = s.Store.CommitGap, cmp.Or(s.Store.MinFree, -1)
 	cfg.Free = func() (int64, error) { return freeBytes(c.dir) }
 	cfg.Slow, cfg.RobotsWorkers, cfg.RobotsCache = SlowLimit(s), int(s.Robots.Parallel), s.Robots.Cache
-	cfg.Ungoverned, cfg.Overloaded = !s.Governor.Enabled, c.Overload.Overloaded
+	cfg.Ungoverned, cfg.CPU = !s.Governor.Enabled, &c.CPU
 	cfg.Lookups = func() guard.Layer { return c.Dialer.Stats().Lookups }
 	if c.purpose.shape != nil {
 		c.purpose.shape(&cfg)

@@ -16,7 +16,7 @@ type Setup struct {
 	Settings *config.Settings
 	Err      *Notices // messages for people
 	Log      *slog.Logger
-	Overload governor.Overload
+	CPU      governor.CPU
 
 	// Set by Connect.
 	Identity fetch.Identity

@@ -119,7 +119,7 @@ func (w *fleetWorker) work(ctx context.Context) error {
 			Workers: int(s.Workers), Slow: crawl.SlowLimit(s), ParseWorkers: int(s.Parse.Workers), RobotsWorkers: int(s.Robots.Parallel), RobotsTimeout: s.Robots.Timeout, RobotsCache: s.Robots.Cache,
 			Head: int(s.Frontier.Head), HotHosts: int(s.Frontier.HotHosts), SeenBytes: s.Frontier.SeenCache, CommitGap: fleet.CommitGap, Ungoverned: !s.Governor.Enabled,
 		},
-		Overloaded: w.Overload.Overloaded, Lookups: func() guard.Layer { return w.Dialer.Stats().Lookups }, Log: w.Log, Joined: w.joined,
+		CPU: &w.CPU, Lookups: func() guard.Layer { return w.Dialer.Stats().Lookups }, Log: w.Log, Joined: w.joined,
 	}
 	kept, err := openArchive(ctx, s, archive.Config{
 		Fleet: st.Key(), Guard: guard.Config{Resolver: s.Resolver, IP: guard.Family(s.IP)}, Roots: w.roots, Log: w.Log, Write: true,
