@@ -24,6 +24,7 @@ import (
 type fenced struct {
 	yes, no int    // links to pages of each kind
 	late    string // a link on the last allowed page of a host
+	more    bool   // each allowed page links to another forbidden one
 
 	mu       sync.Mutex
 	last     time.Time // when the last page was requested
@@ -56,6 +57,8 @@ func (w *fenced) Do(_ context.Context, req fetch.Request) (*fetch.Result, error)
 		res.Body = []byte(page.String())
 	case w.late != "" && path == fmt.Sprintf("/yes/%d", w.yes-1):
 		res.Body = fmt.Appendf(nil, `<a href="%s">x</a>`, w.late)
+	case w.more:
+		res.Body = fmt.Appendf(nil, `<a href="/no%s"></a>`, path) // without text: pages with the same one are duplicates
 	}
 	if req.Sent != nil {
 		req.Sent(res.Timing.Sent)
@@ -137,6 +140,38 @@ func TestFleetForbiddenEndsBehindAFarStore(t *testing.T) {
 			t.Errorf("%s (%s): %+v; requested %v", j.State, j.Reason, counts, web.trespass)
 		}
 		if after := ended.Sub(web.last); after > 15*time.Second {
+			t.Errorf("ended %v after the last page", after)
+		}
+	})
+}
+
+// diskStore takes 10 ms for a commit, and 50 µs for each visit.
+type diskStore struct{ store.Store }
+
+func (s diskStore) Commit(ctx context.Context, c store.Commit) (store.Receipt, error) {
+	time.Sleep(10*time.Millisecond + time.Duration(len(c.Visits))*50*time.Microsecond) // virtual time
+	return s.Store.Commit(ctx, c)
+}
+
+// TestForbiddenEndsWithLastPage has as many forbidden URLs as pages, on one machine: they are
+// stored while pages are, and the crawl ends with its last page.
+func TestForbiddenEndsWithLastPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hosts, yes = 20, 300
+		web := &fenced{yes: yes, more: true}
+		s := newSimulated(t, 1, small(1))
+		s.owned()
+		s.cfg.Seeds, s.cfg.Fetcher, s.cfg.Store, s.cfg.Workers = nil, web, diskStore{s.st}, 64
+		for i := range hosts {
+			s.cfg.Seeds = append(s.cfg.Seeds, mustURL(fmt.Sprintf("http://a%d.example/", i)))
+		}
+		r := s.run()
+		ended := time.Now()
+		forbidden := r.Counts.Ended[store.Ending{Outcome: visit.Skipped, Reason: visit.RobotsDisallow}]
+		if r.State != job.Complete || r.Counts.Pages() != hosts*(yes+1) || forbidden != hosts*yes || len(web.trespass) > 0 {
+			t.Errorf("%s (%s): %+v; requested %v", r.State, r.Reason, r.Counts, web.trespass)
+		}
+		if after := ended.Sub(web.last); after > 300*time.Millisecond {
 			t.Errorf("ended %v after the last page", after)
 		}
 	})

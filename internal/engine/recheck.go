@@ -16,7 +16,8 @@ import (
 )
 
 // How many forbidden URLs go into one commit: few enough that pages and orders do not wait
-// long behind them. For a fleet pages go first, and [endingRate] decides.
+// long behind them. On one machine as many as pages do, or endingsAtOnce. For a fleet pages go
+// first, and [endingRate] decides.
 const (
 	endingsAtOnce  = 64
 	endingsOfFleet = 4 // minimum; none in commits with pages
@@ -87,10 +88,10 @@ func (qs *queues) forbidden(it *visit.Item) *visit.Visit {
 // maxEndings is how many forbidden URLs go into a commit with that many visits.
 func (qs *queues) maxEndings(visits int) int {
 	switch {
-	case qs.halted:
+	case qs.halted, qs.solo && visits == 0 && qs.pool.Busy() == 0:
 		return store.MaxVisits // nothing waits behind them
 	case qs.solo:
-		return endingsAtOnce
+		return max(visits, endingsAtOnce)
 	case visits > 0:
 		return 0
 	}
