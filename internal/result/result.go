@@ -81,6 +81,7 @@ func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vi
 		left = math.MaxInt64
 	}
 	q := store.Query{Job: l.Job, Outcome: e.Outcome, Reason: e.Reason, Texts: true, Links: l.Links, Max: pageSize}
+	var bare visit.Visit // of URLs that ended without one
 	for left > 0 {
 		page, err := l.Reader.List(ctx, q)
 		if err != nil {
@@ -90,7 +91,8 @@ func (l *Ledger) Each(ctx context.Context, e output.Ending, yield func(*visit.Vi
 			x := &page.Entries[i]
 			v := x.Visit
 			if v == nil {
-				v = &visit.Visit{Item: x.Item, Outcome: x.Outcome, Reason: x.Reason}
+				bare = visit.Visit{Item: x.Item, Outcome: x.Outcome, Reason: x.Reason}
+				v = &bare
 			}
 			if err := yield(v); err != nil {
 				return err

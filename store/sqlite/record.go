@@ -97,39 +97,36 @@ func scanItem(id job.ID, row []driver.Value) (visit.Item, error) {
 	return it, record.ReadExtra(text(row[6]), &it)
 }
 
-// stored is an entry before its visit is decoded, which needs the connection that is busy
-// while rows are read.
-type stored struct {
-	store.Entry
+// rest is what is read later of an entry: its visit needs the connection that is busy while
+// rows are read.
+type rest struct {
 	visit string
 	last  driver.Value // the last column
 }
 
 // scanEntry reads entryColumns and one more.
-func (s *reader) scanEntry(id job.ID, row []driver.Value) (stored, error) {
+func (s *reader) scanEntry(id job.ID, row []driver.Value) (store.Entry, rest, error) {
 	it, err := scanItem(id, row)
 	if err != nil {
-		return stored{}, err
+		return store.Entry{}, rest{}, err
 	}
-	rest := row[itemWidth+2:]
-	e := stored{Entry: store.Entry{Item: it, Outcome: visit.Pending, SeenAt: instant(integer(rest[0])), EndedAt: instant(integer(rest[2]))}, visit: text(rest[3]), last: rest[4]}
-	if n := integer(rest[1]); n != 0 {
+	more := row[itemWidth+2:]
+	e := store.Entry{Item: it, Outcome: visit.Pending, SeenAt: instant(integer(more[0])), EndedAt: instant(integer(more[2]))}
+	if n := integer(more[1]); n != 0 {
 		end := s.ending[n]
 		e.Outcome, e.Reason = end.Outcome, end.Reason
 	}
-	return e, nil
+	return e, rest{visit: text(more[3]), last: more[4]}, nil
 }
 
-// entry decodes the visit of an entry.
-func (e *stored) entry(ctx context.Context, c *conn) (store.Entry, error) {
-	if e.visit != "" {
-		v, err := decode(ctx, c, e.visit, e.Item, store.Ending{Outcome: e.Outcome, Reason: e.Reason})
-		if err != nil {
-			return store.Entry{}, err
-		}
-		e.Visit = v
+// decode decodes the visit of an entry.
+func (r *rest) decode(ctx context.Context, c *conn, e *store.Entry) error {
+	if r.visit == "" {
+		return nil
 	}
-	return e.Entry, nil
+	v, err := decode(ctx, c, r.visit, e.Item, store.Ending{Outcome: e.Outcome, Reason: e.Reason})
+	e.Visit = v
+	return err
 }
 
 // milli and instant convert a time to and from its stored form; 0 is none.

@@ -117,12 +117,12 @@ func newJobTables(id job.ID) *jobTables {
 		listAll:     j(`select ` + entryColumns + `, u.id from url_{j} u join host h on h.id = u.host` + entryJoins + ` where u.id > ?1 order by u.id limit ?2`),
 		listHost:    j(`select ` + entryColumns + `, s.fp from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + entryJoins + ` where s.host = (select id from host where host = ?3) and s.fp > ?1 and (?4 is null or coalesce(o.ending, 0) in (select value from json_each(?4))) order by s.fp limit ?2`),
 		listWaiting: j(`select ` + itemColumns + `, q.attempt, q.not_before, u.seen_at, null, null, null, q.host || ' ' || q.rank || ' ' || q.id from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = u.host` + viaJoins + ` where (q.host, q.rank, q.id) > (?1, ?3, ?4) order by q.host, q.rank, q.id limit ?2`),
-		listEnding:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.ending > 1 and x.id > ?1 order by x.id limit ?2`),
+		listEnding:  j(endedQuery + ` where o.ending = ?3 and o.ending > 1 and o.id > ?1 order by o.id limit ?2`),
 		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed')) from host h where h.id > ?1 and (?3 = '' or h.host = ?3) order by h.id limit ?2`),
 		aside:       b(`with w (slot, fp) as (values `, `(?,?)`, `) select a.slot from w cross join aside_{j} a on a.slot = w.slot and a.fp = w.fp`),
 		// Attempts are few: to find those of a host, all of the job are read.
 		listAttempts: j(`select ` + itemColumns + `, 0, 0, a.visit, a.url, a.n from attempt_{j} a join url_{j} u on u.id = a.url join host h on h.id = u.host` + viaJoins + ` where h.host = ?1 and (a.url, a.n) > (?2, ?3) order by a.url, a.n limit ?4`),
-		listFetched:  j(`select ` + entryColumns + `, u.id from outcome_{j} x join url_{j} u on u.id = x.id join host h on h.id = u.host` + entryJoins + ` where x.ending = ?3 and x.id > ?1 order by x.id limit ?2`),
+		listFetched:  j(endedQuery + ` where o.ending = ?3 and o.id > ?1 order by o.id limit ?2`),
 	}
 }
 
@@ -146,6 +146,10 @@ const entryColumns = itemColumns + `, coalesce(q.attempt, o.attempt), q.not_befo
 const entryQuery = `select ` + entryColumns + `, u.id
 	from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + viaJoins + `
 	left join outcome_{j} o on o.id = u.id left join queue_{j} q on q.host = s.host and q.rank = s.rank and q.id = s.id`
+
+// endedQuery reads the columns of entries that have ended: none of them is in the queue.
+const endedQuery = `select ` + itemColumns + `, o.attempt, null, u.seen_at, o.ending, o.ended_at, o.visit, u.id
+	from outcome_{j} o join url_{j} u on u.id = o.id join host h on h.id = u.host` + viaJoins
 
 // The state of a URL, for lists that are not ordered by it.
 const entryJoins = viaJoins + ` left join outcome_{j} o on o.id = u.id left join queue_{j} q on q.host = u.host and q.rank = ` + rankSQL + ` and q.id = u.id`

@@ -80,20 +80,22 @@ func (s *reader) Lookup(ctx context.Context, id job.ID, u weburl.URL) (store.Ent
 // entryOf reads what is known about one URL, without its attempts, and its number.
 func (s *reader) entryOf(ctx context.Context, c *conn, t *jobTables, u weburl.URL) (store.Entry, int64, error) {
 	fp := u.Fingerprint128(s.key)
-	var found []stored
-	err := c.query(ctx, t.lookup, []driver.Value{u.Host(), fp[:]}, func(row []driver.Value) error {
-		e, err := s.scanEntry(t.id, row)
-		found = append(found, e)
+	var e store.Entry
+	var r rest
+	found := false
+	err := c.query(ctx, t.lookup, []driver.Value{u.Host(), fp[:]}, func(row []driver.Value) (err error) {
+		found = true
+		e, r, err = s.scanEntry(t.id, row)
 		return err
 	})
 	if err != nil {
 		return store.Entry{}, 0, err
 	}
-	if len(found) == 0 {
+	if !found {
 		return store.Entry{}, 0, store.ErrNotFound
 	}
-	e, err := found[0].entry(ctx, c)
-	return e, integer(found[0].last), err
+	err = r.decode(ctx, c, &e)
+	return e, integer(r.last), err
 }
 
 // Aside implements [store.Reader]. The slot in which a URL was found is part of the key, so
@@ -215,24 +217,26 @@ func (l *lister) list(ctx context.Context) error {
 // fetch adds entries to the page, one more than fits to see whether there is a next page;
 // place makes a cursor from the last column.
 func (l *lister) fetch(ctx context.Context, query string, args []driver.Value, place func(last driver.Value) string) error {
-	room := l.max - len(l.page.Entries)
+	had := len(l.page.Entries)
+	room := l.max - had
 	args[1] = int64(room + 1)
-	var found []stored
+	var rests []rest
 	err := l.c.query(ctx, query, args, func(row []driver.Value) error {
-		e, err := l.scanEntry(l.q.Job, row)
-		found = append(found, e)
+		e, r, err := l.scanEntry(l.q.Job, row)
+		l.page.Entries, rests = append(l.page.Entries, e), append(rests, r)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if len(found) > room {
-		found = found[:room]
-		l.page.Next = store.Cursor(place(found[room-1].last))
+	if len(rests) > room {
+		rests = rests[:room]
+		l.page.Next = store.Cursor(place(rests[room-1].last))
 	}
-	for i := range found {
-		e, err := found[i].entry(ctx, l.c)
-		if err != nil {
+	l.page.Entries = l.page.Entries[:had+len(rests)]
+	for i := range rests {
+		e := &l.page.Entries[had+i]
+		if err := rests[i].decode(ctx, l.c, e); err != nil {
 			return err
 		}
 		if l.texts {
@@ -245,12 +249,12 @@ func (l *lister) fetch(ctx context.Context, query string, args []driver.Value, p
 				return err
 			}
 		}
-		l.page.Entries = append(l.page.Entries, e)
 		if e.Visit != nil {
 			l.size += e.Visit.BulkSize()
 		}
-		if l.size >= store.MaxTexts && i < len(found)-1 {
-			l.page.Next = store.Cursor(place(found[i].last))
+		if l.size >= store.MaxTexts && i < len(rests)-1 {
+			l.page.Entries = l.page.Entries[:had+i+1]
+			l.page.Next = store.Cursor(place(rests[i].last))
 			return nil
 		}
 	}

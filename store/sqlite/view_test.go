@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,39 @@ func TestViewAgreesWithStore(t *testing.T) {
 	}
 	if diff := cmp.Diff(ask(s), seen, cmp.Comparer(func(a, b weburl.URL) bool { return a == b })); diff != "" {
 		t.Errorf("store and view disagree:\n%s", diff)
+	}
+}
+
+// TestListEndedPages lists URLs of one ending in pages: each URL once, by age.
+func TestListEndedPages(t *testing.T) {
+	const most = 20
+	for _, n := range []int{1, most - 1, most, most + 1, 2 * most, 2*most + 3} {
+		s := openTest(t, t.TempDir(), nil)
+		w := newOwner(t, s, 0)
+		links := w.found(n, "http://a.example/%06d")
+		for i := range links {
+			links[i].Outcome, links[i].Reason = visit.Skipped, visit.Nofollow
+		}
+		_, err := s.Add(t.Context(), w.now, links)
+		w.check(err)
+		q := store.Query{Job: w.job, Outcome: visit.Skipped, Reason: visit.Nofollow, Texts: true, Max: most}
+		var got []string
+		for {
+			page, err := s.List(t.Context(), q)
+			w.check(err)
+			if len(page.Entries) > most {
+				t.Errorf("a page of %d", len(page.Entries))
+			}
+			for i := range page.Entries {
+				got = append(got, page.Entries[i].Item.URL.Path())
+			}
+			if q.After = page.Next; q.After == "" {
+				break
+			}
+		}
+		if len(got) != n || !slices.IsSorted(got) || len(slices.Compact(got)) != n {
+			t.Errorf("%d of %d listed, by age: %v", len(got), n, slices.IsSorted(got))
+		}
 	}
 }
 
