@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // DefaultCacheBytes is the default memory limit for the compiled files of a process.
@@ -25,8 +26,10 @@ type Source interface {
 	LoadRobots(ctx context.Context, sum Sum) ([]byte, error)
 }
 
-// Cache is an LRU cache of compiled files by sum, limited in bytes. Hosts hold sums,
-// not files, so any number of hosts with the same robots.txt share one compiled form.
+// Cache is a cache of compiled files by sum, limited in bytes. Hosts hold sums, not
+// files, so any number of hosts with the same robots.txt share one compiled form. A file
+// that was not used since it was last considered for eviction is evicted first (second
+// chance): so a file in memory is read without a lock.
 //
 // An eviction loses nothing: the body is in the store and is loaded again when needed,
 // and a file already returned stays valid. A miss makes its caller wait for the store;
@@ -36,11 +39,19 @@ type Source interface {
 type Cache struct {
 	source Source
 
+	files sync.Map // of *cached, by Sum; changed under mu
+	hits  atomic.Uint64
+
 	mu      sync.Mutex
-	files   map[Sum]*list.Element // of *File
-	recent  *list.List            // most recently used first
+	queue   *list.List // of *cached, the next to consider for eviction first
 	loading map[Sum]*load
 	stats   CacheStats
+}
+
+// cached is a file in the cache.
+type cached struct {
+	file *File
+	used atomic.Bool // since it was last considered for eviction
 }
 
 // load is a running load that several callers may wait for.
@@ -68,9 +79,7 @@ func NewCache(limit int64, source Source) *Cache {
 		limit = DefaultCacheBytes
 	}
 	return &Cache{
-		source: source,
-		files:  map[Sum]*list.Element{}, recent: list.New(), loading: map[Sum]*load{},
-		stats: CacheStats{Limit: limit},
+		source: source, queue: list.New(), loading: map[Sum]*load{}, stats: CacheStats{Limit: limit},
 	}
 }
 
@@ -79,13 +88,10 @@ func NewCache(limit int64, source Source) *Cache {
 func (c *Cache) Put(body []byte) *File {
 	body = Cut(body)
 	sum := Sum(sha256.Sum256(body))
-	c.mu.Lock()
-	f := c.lookup(sum)
-	c.mu.Unlock()
-	if f != nil {
+	if f := c.Peek(sum); f != nil {
 		return f
 	}
-	f = Parse(body)
+	f := Parse(body)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.insert(f)
@@ -93,20 +99,30 @@ func (c *Cache) Put(body []byte) *File {
 
 // Peek returns the file with a sum if it is in memory, otherwise nil.
 func (c *Cache) Peek(sum Sum) *File {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lookup(sum)
+	x, ok := c.files.Load(sum)
+	if !ok {
+		return nil
+	}
+	e := x.(*cached)
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e.file
 }
 
 // Get returns the file with a sum, from memory or from the source. The error is the
 // source's: [ErrNotStored] means that robots.txt must be fetched again, any other that
 // the store failed.
 func (c *Cache) Get(ctx context.Context, sum Sum) (*File, error) {
+	if f := c.Peek(sum); f != nil {
+		c.hits.Add(1)
+		return f, nil
+	}
 	for missed := false; ; missed = true {
 		c.mu.Lock()
-		if f := c.lookup(sum); f != nil {
+		if f := c.Peek(sum); f != nil { // loaded meanwhile
 			if !missed {
-				c.stats.Hits++
+				c.hits.Add(1)
 			}
 			c.mu.Unlock()
 			return f, nil
@@ -166,34 +182,32 @@ func (c *Cache) load(ctx context.Context, sum Sum, l *load) {
 	l.file = f
 }
 
-// lookup returns a cached file and marks it as used. Callers hold the lock.
-func (c *Cache) lookup(sum Sum) *File {
-	e, ok := c.files[sum]
-	if !ok {
-		return nil
-	}
-	c.recent.MoveToFront(e)
-	return e.Value.(*File)
-}
-
-// insert adds a file, or returns the one already there, and evicts what exceeds the
-// limit. A file larger than the limit is not kept: it would evict all others. Callers
+// insert adds a file, or returns the one already there, and evicts others to stay within
+// the limit. A file larger than the limit is not kept: it would evict all others. Callers
 // hold the lock.
 func (c *Cache) insert(f *File) *File {
-	if held := c.lookup(f.Sum()); held != nil {
+	if held := c.Peek(f.Sum()); held != nil {
 		return held
 	}
 	if cost(f) > c.stats.Limit {
 		return f
 	}
-	c.files[f.Sum()] = c.recent.PushFront(f)
-	c.stats.Bytes += cost(f)
-	for c.stats.Bytes > c.stats.Limit {
-		old := c.recent.Remove(c.recent.Back()).(*File)
-		delete(c.files, old.Sum())
-		c.stats.Bytes -= cost(old)
+	for chances := c.queue.Len(); c.stats.Bytes+cost(f) > c.stats.Limit; chances-- {
+		front := c.queue.Front()
+		old := front.Value.(*cached)
+		if old.used.Swap(false) && chances > 0 {
+			c.queue.MoveToBack(front)
+			continue
+		}
+		c.queue.Remove(front)
+		c.files.Delete(old.file.Sum())
+		c.stats.Bytes -= cost(old.file)
 		c.stats.Evictions++
 	}
+	e := &cached{file: f}
+	c.queue.PushBack(e)
+	c.files.Store(f.Sum(), e)
+	c.stats.Bytes += cost(f)
 	return f
 }
 
@@ -208,6 +222,6 @@ func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.Entries, s.Loading = len(c.files), len(c.loading)
+	s.Entries, s.Loading, s.Hits = c.queue.Len(), len(c.loading), c.hits.Load()
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // memSource is a store of bodies for tests.
@@ -267,4 +268,50 @@ func TestCacheConcurrently(t *testing.T) {
 	if s := c.Stats(); s.Hits+s.Misses != 1600 || s.Evictions == 0 {
 		t.Errorf("stats %+v", s)
 	}
+}
+
+// TestCacheReadsWithoutLock: a file in memory is returned while another is added.
+func TestCacheReadsWithoutLock(t *testing.T) {
+	c := NewCache(0, &memSource{})
+	held := c.Put([]byte(someRules))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	read := make(chan *File, 3)
+	go func() {
+		f, err := c.Get(t.Context(), held.Sum())
+		if err != nil {
+			t.Error(err)
+		}
+		read <- f
+		read <- c.Peek(held.Sum())
+		read <- c.Put([]byte(someRules))
+	}()
+	for range cap(read) {
+		select {
+		case f := <-read:
+			if f != held {
+				t.Error("another file")
+			}
+		case <-time.After(10 * time.Second): // only if it waits for the lock
+			t.Fatal("reading a file in memory waits for the lock")
+		}
+	}
+}
+
+// BenchmarkCacheGet reads files in memory from many workers.
+func BenchmarkCacheGet(b *testing.B) {
+	c := NewCache(0, &memSource{})
+	var sums []Sum
+	for i := range 64 {
+		sums = append(sums, c.Put([]byte(shop(i))).Sum())
+	}
+	b.SetParallelism(32)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i++ {
+			if _, err := c.Get(b.Context(), sums[i%len(sums)]); err != nil {
+				b.Error(err)
+			}
+		}
+	})
 }

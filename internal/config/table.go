@@ -121,7 +121,7 @@ var Table = []Section{
 		{Key: "parse.workers", Default: "0", Doc: "pages parsed in parallel; 0 means one per CPU", at: func(s *Settings) value { return number{&s.Parse.Workers, 0, 1024} }},
 		{Key: "robots.parallel", Default: "64", Doc: "robots.txt files fetched in parallel; when reached, hosts wait (robots)", share: func(d *machine.Division) int64 { return d.Robots }, at: func(s *Settings) value { return number{&s.Robots.Parallel, 1, 10_000} }},
 		{Key: "robots.timeout", Default: "10s", Doc: "timeout for one robots.txt", at: func(s *Settings) value { return span{&s.Robots.Timeout, 100 * time.Millisecond, 5 * time.Minute} }},
-		{Key: "robots.cache", Default: "256MiB", Doc: "memory for parsed robots.txt files; the least recently used are read from the store again", share: func(d *machine.Division) int64 { return d.RobotsCache }, at: func(s *Settings) value { return size{&s.Robots.Cache, 1 << 20} }},
+		{Key: "robots.cache", Default: "256MiB", Doc: "memory for parsed robots.txt files; those not used recently are read from the store again", share: func(d *machine.Division) int64 { return d.RobotsCache }, at: func(s *Settings) value { return size{&s.Robots.Cache, 1 << 20} }},
 		{Key: "dns.lookups", Default: "256", Doc: "concurrent DNS lookups; when reached, hosts wait (dns)", share: func(d *machine.Division) int64 { return d.Lookups }, at: func(s *Settings) value { return number{&s.DNS.Lookups, 1, 10_000} }},
 		{Key: "dns.entries", Default: "1000000", Doc: "entries in the DNS cache", at: func(s *Settings) value { return number{&s.DNS.Entries, 1, 100_000_000} }},
 		{Key: "dns.negative", Default: "5m", Doc: "maximum time to cache that a name does not exist", at: func(s *Settings) value { return span{&s.DNS.Negative, time.Second, time.Hour} }},
