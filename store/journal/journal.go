@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"headway/job"
 	"headway/weburl"
@@ -63,12 +64,23 @@ type id struct {
 
 // Journal is an open journal. Its methods are safe for concurrent use.
 type Journal struct {
-	mu    sync.Mutex
+	waiting atomic.Pointer[entry] // to be written, latest first; bounded by the callers
+
+	mu    sync.Mutex // guards the file and what it says
 	path  string
 	f     *os.File
 	size  int64
+	lines []byte       // buffer of a write
 	notes map[id]*note // bounded by what is in flight and by maxSuspects
 	next  int
+}
+
+// entry is a line to be written, and the caller that waits for it.
+type entry struct {
+	id
+	done    bool // the URL completed; otherwise it starts
+	next    *entry
+	written chan error
 }
 
 // Open opens the journal at a path, and creates it if there is none. It returns the
@@ -189,17 +201,17 @@ func (j *Journal) suspects() []Suspect {
 // rewrite replaces the file by one with what still matters. Files are closed before one
 // replaces another, because some systems require it.
 func (j *Journal) rewrite() error {
-	var b strings.Builder
+	var b []byte
 	for _, k := range j.byAge() {
-		b.WriteString(line(markSuspect, k, j.notes[k].alone))
+		b = appendLine(b, markSuspect, k, j.notes[k].alone)
 	}
 	for k, n := range j.notes {
 		if n.inFlight {
-			b.WriteString(line(markStart, k, 0))
+			b = appendLine(b, markStart, k, 0)
 		}
 	}
 	part := j.path + ".part"
-	if err := os.WriteFile(part, []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile(part, b, 0o644); err != nil {
 		return err
 	}
 	if j.f != nil {
@@ -212,40 +224,76 @@ func (j *Journal) rewrite() error {
 		return err
 	}
 	f, err := os.OpenFile(j.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	j.f, j.size = f, int64(b.Len())
+	j.f, j.size = f, int64(len(b))
 	return err
 }
 
-func line(mark string, k id, alone int) string {
-	return fmt.Sprintf("%s %d %d %s\n", mark, k.job, alone, k.url)
+func appendLine(b []byte, mark string, k id, alone int) []byte {
+	b = append(append(b, mark...), ' ')
+	b = append(strconv.AppendInt(b, int64(k.job), 10), ' ')
+	b = append(strconv.AppendInt(b, int64(alone), 10), ' ')
+	return append(append(b, k.url.String()...), '\n')
 }
 
 // Start records that a URL is about to be requested. The request must not be sent before
 // Start returns.
 func (j *Journal) Start(run job.ID, u weburl.URL) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	k := id{run, u}
-	j.note(k).inFlight = true
-	return j.write(markStart, k)
+	return j.record(&entry{id: id{run, u}})
 }
 
 // Done records that a URL completed without a crash. If it was a suspect, it is cleared.
 func (j *Journal) Done(run job.ID, u weburl.URL) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	k := id{run, u}
-	delete(j.notes, k)
-	return j.write(markDone, k)
+	return j.record(&entry{id: id{run, u}, done: true})
 }
 
-// write appends a line in one system call: it is then held by the kernel and survives the
+// record returns when the entry is written. The caller that finds no other waiting writes for
+// all that come until it has the lock, and only that caller takes it. The order of lines does
+// not matter: a URL has one that waits at most.
+func (j *Journal) record(e *entry) error {
+	e.written = make(chan error, 1)
+	for {
+		e.next = j.waiting.Load()
+		if j.waiting.CompareAndSwap(e.next, e) {
+			break
+		}
+	}
+	if e.next == nil {
+		j.writeWaiting()
+	}
+	return <-e.written
+}
+
+// writeWaiting writes the lines of all entries that wait.
+func (j *Journal) writeWaiting() {
+	j.mu.Lock()
+	batch := j.waiting.Swap(nil)
+	err := j.write(batch)
+	j.mu.Unlock()
+	for e := batch; e != nil; {
+		next := e.next
+		e.written <- err
+		e = next
+	}
+}
+
+// write appends lines in one system call: they are then held by the kernel and survive the
 // process.
-func (j *Journal) write(mark string, k id) error {
+func (j *Journal) write(batch *entry) error {
+	j.lines = j.lines[:0]
+	for e := batch; e != nil; e = e.next {
+		mark := markStart
+		if e.done {
+			mark = markDone
+			delete(j.notes, e.id)
+		} else {
+			j.note(e.id).inFlight = true
+		}
+		j.lines = appendLine(j.lines, mark, e.id, 0)
+	}
 	if j.f == nil {
 		return fmt.Errorf("journal %s: %w", j.path, fs.ErrClosed)
 	}
-	n, err := j.f.WriteString(line(mark, k, 0))
+	n, err := j.f.Write(j.lines)
 	if j.size += int64(n); err == nil && j.size > maxSize {
 		err = j.rewrite()
 	}

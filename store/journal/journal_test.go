@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"headway/weburl"
@@ -195,4 +197,63 @@ func BenchmarkNote(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestConcurrentEntries: lines of callers that wait for a write are written together, and
+// none is lost.
+func TestConcurrentEntries(t *testing.T) {
+	const callers = 100
+	path := filepath.Join(t.TempDir(), "journal")
+	l := begin(t, path, "")
+	errs := make(chan error, callers)
+	at := func(i int) weburl.URL { return mustURL(t, fmt.Sprintf("http://a.example/%02d", i)) }
+	together := func(record func(i int) error) {
+		l.j.mu.Lock() // a write under way
+		for i := range callers {
+			go func() { errs <- record(i) }()
+		}
+		for waiting := 0; waiting < callers; runtime.Gosched() {
+			waiting = 0
+			for e := l.j.waiting.Load(); e != nil; e = e.next {
+				waiting++
+			}
+		}
+		l.j.mu.Unlock()
+		for range callers {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	together(func(i int) error { return l.j.Start(1, at(i)) })
+	together(func(i int) error {
+		if i == 7 {
+			return l.j.Start(1, at(callers))
+		}
+		return l.j.Done(1, at(i))
+	})
+	l.crash()
+	begin(t, path, "/07 0, /100 0")
+}
+
+// BenchmarkNotes is the same from many workers, each with a URL of its own.
+func BenchmarkNotes(b *testing.B) {
+	j, _, err := Open(filepath.Join(b.TempDir(), "journal"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var workers atomic.Int64
+	b.SetParallelism(32)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		u := mustURL(b, fmt.Sprintf("https://www.host%06d.example/section/00000001/article-0000000001.html", workers.Add(1)))
+		for pb.Next() {
+			if err := j.Start(1, u); err != nil {
+				b.Error(err)
+			}
+			if err := j.Done(1, u); err != nil {
+				b.Error(err)
+			}
+		}
+	})
 }
