@@ -223,7 +223,10 @@ func TestSlowWatch(t *testing.T) {
 	s, err := Open(ctx, Config{DSN: cluster.DSN(nameOf(place)), partitions: 2, tracer: line, Terms: terms})
 	fatal(t, err)
 	defer s.Close()
-	joined(t, s, store.SlotCount) // and sends no heartbeat
+	other, err := Open(ctx, Config{DSN: cluster.DSN(nameOf(place)), partitions: 2, Terms: terms})
+	fatal(t, err)
+	defer other.Close()
+	joined(t, other, store.SlotCount) // sends no heartbeat; s has not seen it yet
 	w, err := s.Join(ctx, now, "watches")
 	fatal(t, err)
 	acquire := func(after, delay time.Duration, want int) {
