@@ -134,8 +134,7 @@ func opened(t *testing.T, path string) (dom string, ms float64) {
 
 // TestBrowser opens the report of 20,000 pages in a real browser: it is small, the script
 // runs under the page's own policy and shows the start of each table, and everything is
-// there within a second. On an idle machine that is twenty times what an empty page takes
-// (50 ms), and a busy one is allowed the same.
+// there within a second; on a busy machine, within ten times what an empty page takes.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser on a report of 20,000 pages")
@@ -154,13 +153,13 @@ func TestBrowser(t *testing.T) {
 	}
 	var dom string
 	best, within := math.Inf(1), 1000.0 // other load can only make it slower
-	for n := 0; n < 5 && best > within; n++ {
+	for n := 0; n < 15 && best > within; n++ {
 		var ms float64
 		dom, ms = opened(t, path)
 		best = min(best, ms)
 		if best > within {
 			_, ms = opened(t, empty)
-			within = max(within, 20*ms)
+			within = max(within, 10*ms)
 		}
 	}
 	t.Logf("%.1f MB, opened in %.0f ms, allowed %.0f", float64(len(page))/(1<<20), best, within)
