@@ -33,11 +33,7 @@ import (
 func TestRaw(t *testing.T) {
 	t.Parallel()
 	st, dir := openStore(t), t.TempDir()
-	kept, err := archive.Open(t.Context(), archive.Config{To: dir, Fleet: st.Key()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(kept.Close)
+	kept := openArchive(t, st, dir)
 	const page, bare, sent = "https://news.example/article", "https://news.example/bare", "<script>alert(1)</script>"
 	id := keptRaw(t, st, kept, "acme", page, bare, sent)
 	s, without := start(t, service.Config{Store: st, Archive: kept}), start(t, service.Config{Store: st})
@@ -87,16 +83,23 @@ func TestRaw(t *testing.T) {
 	}
 }
 
+// openArchive opens an archive in a folder.
+func openArchive(t *testing.T, st *postgres.Store, dir string) *archive.Archive {
+	t.Helper()
+	kept, err := archive.Open(t.Context(), archive.Config{To: dir, Fleet: st.Key()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kept.Close)
+	return kept
+}
+
 // TestRawRefused creates jobs and schedules with raw responses on a server without an archive,
 // which refuses them at once, and on one with an archive.
 func TestRawRefused(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
-	kept, err := archive.Open(t.Context(), archive.Config{To: t.TempDir(), Fleet: st.Key()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(kept.Close)
+	kept := openArchive(t, st, t.TempDir())
 	k, without, with := key(t, st, "acme", store.ScopeWrite), start(t, service.Config{Store: st}), start(t, service.Config{Store: st, Archive: kept})
 	crawl := func(raw, dry bool) map[string]any {
 		return map[string]any{"seeds": []string{"https://example.com/"}, "raw": raw, "dry_run": dry}
@@ -183,11 +186,7 @@ func TestRawInBrowser(t *testing.T) {
 	}
 	t.Parallel()
 	st := openStore(t)
-	kept, err := archive.Open(t.Context(), archive.Config{To: t.TempDir(), Fleet: st.Key()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(kept.Close)
+	kept := openArchive(t, st, t.TempDir())
 	const page, sent = "https://news.example/article", `/*<script>fetch("/ran")</script>*/fetch("/ran")`
 	keptRaw(t, st, kept, "acme", page, "https://news.example/bare", sent)
 	s := start(t, service.Config{Store: st, Archive: kept})
