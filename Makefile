@@ -93,7 +93,7 @@ bench: build ## Benchmark crawls of the lab against other programs (wget and pyt
 	go run ./bench/run -peers -write docs/benchmarks.md
 
 .PHONY: bench-wide
-bench-wide: build ## Benchmark crawls of 1,000 to 100,000 hosts at a pace, http and https, and of large pages; takes half an hour and writes docs/benchmarks.md
+bench-wide: build ## Benchmark crawls of 1,000 to 100,000 hosts at a pace, http and https, and of large pages; writes docs/benchmarks.md
 	go run ./bench/run -wide -write docs/benchmarks.md
 
 .PHONY: bench-parts

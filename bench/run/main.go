@@ -47,6 +47,10 @@ func main() {
 	flag.Parse()
 	b.err = os.Stderr
 	b.scenarios, b.crawlers = split(*only), split(*crawlers)
+	if *write != "" && (*only != "" || *crawlers != "") {
+		fmt.Fprintln(os.Stderr, "bench: -write replaces all results: run all scenarios and crawlers")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var results bytes.Buffer
 	b.out = io.MultiWriter(os.Stdout, &results)
