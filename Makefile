@@ -129,6 +129,7 @@ e2e-fleet: ## Full size: a fleet under faults, 500 hosts, a worker killed every 
 .PHONY: e2e-service
 e2e-service: ## Full size: the service with tenants, load, usage, restarts and outages; one test at a time
 	HEADWAY_FULL=1 go test -count=1 -timeout 60m -parallel 1 -run '^TestService' -v ./internal/fleettest
+	HEADWAY_FULL=1 go test -count=1 -timeout 20m -parallel 1 -run '^TestService' -v ./service
 
 .PHONY: e2e-messy-long
 e2e-messy-long: ## The longest of these: a stop of ten minutes, and two terminals 50 times under the race detector

@@ -178,9 +178,9 @@ func codeOf(err error) string {
 	return p.Code
 }
 
-// TestRawInBrowser opens a raw response that is both a page and a script with a real browser,
+// TestServiceRawInBrowser opens a raw response that is both a page and a script with a real browser,
 // on the origin of the API: as a page, in a frame and as a script. None of it runs.
-func TestRawInBrowser(t *testing.T) {
+func TestServiceRawInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
