@@ -15,7 +15,7 @@ const (
 		where (select count(*) from errand where job = ?1 and host = ?2) < ?5 on conflict (job, host, path) do nothing`
 	endErrand   = `update errand set ended = 1 where job = ? and host = ? and path = ? and ended = 0`
 	parkErrands = `update errand set ended = 1 where job = ? and host = ? and ended = 0`
-	findErrands = `select path, nested from errand where job = ?1 and host = (select id from host where host = ?2) and ended = 0 order by id limit ?3`
+	findErrands = `select path, nested from errand where job = ?1 and host = (select id from host where host = ?2) and ended = 0 order by id limit 0 + ?3`
 	anyErrand   = `select exists (select 1 from errand where ended = 0)`
 	auditErrand = `select count(*) from errand where job = ? and ended = 0`
 )

@@ -84,7 +84,7 @@ func (s *Store) hostPage(ctx context.Context, q store.HostQuery, jobs []*jobTabl
 		where += " and h.slot in (select value from json_each(?4))"
 		args = append(args, string(slots))
 	}
-	query := fmt.Sprintf("select %s, h.id, %s from host h where %s and (%s) order by h.rest, h.id limit ?3", hostColumns, strings.Join(columns, ", "), where, strings.Join(has, " or "))
+	query := fmt.Sprintf("select %s, h.id, %s from host h where %s and (%s) order by h.rest, h.id limit 0 + ?3", hostColumns, strings.Join(columns, ", "), where, strings.Join(has, " or "))
 	err := s.ask(ctx, func(c *conn) error {
 		return c.query(ctx, query, args, func(row []driver.Value) error {
 			if len(page.Hosts) == limit {

@@ -80,7 +80,7 @@ func (s *Store) jobNumbers() []job.ID {
 	return ids
 }
 
-const jobQuery = "select id, tenant, name, state, reason, max_pages, spec, created_at, started_at, ended_at from job where id > ? order by id limit ?"
+const jobQuery = "select id, tenant, name, state, reason, max_pages, spec, created_at, started_at, ended_at from job where id > ? order by id limit 0 + ?"
 
 // JobList implements [store.Jobs].
 func (s *reader) JobList(ctx context.Context, after job.ID, limit int) ([]store.Job, error) {

@@ -146,7 +146,7 @@ func (s *sharedHosts) enter(ctx context.Context, crawl string) error {
 			}
 		}
 	}
-	_, err = s.c.exec(ctx, "delete from host where rowid in (select rowid from host where changed_at < unixepoch() * 1000 - ? limit ?)", keepHosts.Milliseconds(), int64(pruneAtOnce))
+	_, err = s.c.exec(ctx, "delete from host where rowid in (select rowid from host where changed_at < unixepoch() * 1000 - ? limit 0 + ?)", keepHosts.Milliseconds(), int64(pruneAtOnce))
 	return err
 }
 

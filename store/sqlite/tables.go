@@ -90,39 +90,41 @@ func newJobTables(id job.ID) *jobTables {
 		addLinks:     b(`insert into link_{j} (id, links) values `, `(?,?)`, ` on conflict (id) do update set links = excluded.links`),
 		dropLinks:    b(`delete from link_{j} where id in (values `, `(?)`, `)`),
 		addInlinks:   j(`insert into inlink_{j} (id, pages) values (max(?1, coalesce((select max(id) from inlink_{j} where id < ?2), 0)) + 1, ?3)`),
-		parkEnd:      j(`insert into outcome_{j} (id, ending, ended_at, attempt) select id, ?2, ?3, attempt from queue_{j} where host = ?1 order by rank, id limit ?4`),
-		parkDequeue:  j(`delete from queue_{j} where host = ?1 and (rank, id) in (select rank, id from queue_{j} where host = ?1 order by rank, id limit ?2)`),
+		parkEnd:      j(`insert into outcome_{j} (id, ending, ended_at, attempt) select id, ?2, ?3, attempt from queue_{j} where host = ?1 order by rank, id limit 0 + ?4`),
+		parkDequeue:  j(`delete from queue_{j} where host = ?1 and (rank, id) in (select rank, id from queue_{j} where host = ?1 order by rank, id limit 0 + ?2)`),
 		countQueue:   j(`select count(*) from queue_{j} where host = ?`),
 
-		head:      j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before <= ?2 order by q.rank, q.id limit ?3`),
-		headLater: j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before > ?2 order by q.not_before, q.rank, q.id limit ?3`),
+		// Limits are sums: SQLite parses and plans a statement again each time a limit that is a
+		// bare parameter is bound, which costs ten times as much as reading the head of a queue.
+		head:      j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before <= ?2 order by q.rank, q.id limit 0 + ?3`),
+		headLater: j(headQuery + ` where q.host = (select id from host where host = ?1) and q.not_before > ?2 order by q.not_before, q.rank, q.id limit 0 + ?3`),
 		lookup:    j(entryQuery + ` where s.host = (select id from host where host = ?1) and s.fp = ?2`),
 		attempts:  j(`select visit from attempt_{j} where url = ? order by n`),
 		texts:     j(`select texts from content_{j} where id = (select s.id from seen_{j} s where s.host = (select id from host where host = ?1) and s.fp = ?2)`),
 		links:     j(`select links from link_{j} where id = (select s.id from seen_{j} s where s.host = (select id from host where host = ?1) and s.fp = ?2)`),
 		linksOf:   j(`select h.host || u.path, l.links from link_{j} l join url_{j} u on u.id = l.id join host h on h.id = u.host where l.id = ?1`),
 		inlinks:   j(`select pages from inlink_{j} where id > ?1 and id < ?2`),
-		deferred:  j(`select o.id, u.host, h.host || u.path, u.depth, u.priority, o.attempt from outcome_{j} o join url_{j} u on u.id = o.id join host h on h.id = u.host where o.ending = ?1 and o.ending > 1 order by o.id limit ?2`),
+		deferred:  j(`select o.id, u.host, h.host || u.path, u.depth, u.priority, o.attempt from outcome_{j} o join url_{j} u on u.id = o.id join host h on h.id = u.host where o.ending = ?1 and o.ending > 1 order by o.id limit 0 + ?2`),
 		hasWork:   j(`exists (select 1 from queue_{j} where host = h.id union all select 1 from errand where job = {j} and host = h.id and ended = 0)`),
 
 		idle:         j(`select not exists (select 1 from queue_{j} union all select 1 from errand where job = {j} and ended = 0), coalesce((select n from tally where job = {j} and ending = -1), 0)`),
 		auditWaiting: j(`select count(*) from queue_{j}`),
 		auditEnded:   j(`select ending, count(*) from outcome_{j} group by ending`),
 		auditAside:   j(`select count(*) from aside_{j}`),
-		listAside:    j(`select a.slot, a.fp, a.url, i.item from aside_{j} a left join aside_item i on i.job = {j} and i.slot = a.slot and i.fp = a.fp where (a.slot, a.fp) > (?, ?) order by a.slot, a.fp limit ?`),
+		listAside:    j(`select a.slot, a.fp, a.url, i.item from aside_{j} a left join aside_item i on i.job = {j} and i.slot = a.slot and i.fp = a.fp where (a.slot, a.fp) > (?, ?) order by a.slot, a.fp limit 0 + ?`),
 		// Every seen URL has exactly one row, and waits or has ended, not both.
 		auditSeen: j(`select (select count(*) from seen_{j}), (select count(*) from url_{j}), (select count(*) from seen_{j} s join url_{j} u on u.id = s.id and u.host = s.host),
 			(select count(*) from queue_{j} q join outcome_{j} o on o.id = q.id)`),
 
-		listAll:     j(`select ` + entryColumns + `, u.id from url_{j} u join host h on h.id = u.host` + entryJoins + ` where u.id > ?1 order by u.id limit ?2`),
-		listHost:    j(`select ` + entryColumns + `, s.fp from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + entryJoins + ` where s.host = (select id from host where host = ?3) and s.fp > ?1 and (?4 is null or coalesce(o.ending, 0) in (select value from json_each(?4))) order by s.fp limit ?2`),
-		listWaiting: j(`select ` + itemColumns + `, q.attempt, q.not_before, u.seen_at, null, null, null, q.host || ' ' || q.rank || ' ' || q.id from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = u.host` + viaJoins + ` where (q.host, q.rank, q.id) > (?1, ?3, ?4) order by q.host, q.rank, q.id limit ?2`),
-		listEnding:  j(endedQuery + ` where o.ending = ?3 and o.ending > 1 and o.id > ?1 order by o.id limit ?2`),
-		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed')) from host h where h.id > ?1 and (?3 = '' or h.host = ?3) order by h.id limit ?2`),
+		listAll:     j(`select ` + entryColumns + `, u.id from url_{j} u join host h on h.id = u.host` + entryJoins + ` where u.id > ?1 order by u.id limit 0 + ?2`),
+		listHost:    j(`select ` + entryColumns + `, s.fp from seen_{j} s join url_{j} u on u.id = s.id join host h on h.id = u.host` + entryJoins + ` where s.host = (select id from host where host = ?3) and s.fp > ?1 and (?4 is null or coalesce(o.ending, 0) in (select value from json_each(?4))) order by s.fp limit 0 + ?2`),
+		listWaiting: j(`select ` + itemColumns + `, q.attempt, q.not_before, u.seen_at, null, null, null, q.host || ' ' || q.rank || ' ' || q.id from queue_{j} q join url_{j} u on u.id = q.id join host h on h.id = u.host` + viaJoins + ` where (q.host, q.rank, q.id) > (?1, ?3, ?4) order by q.host, q.rank, q.id limit 0 + ?2`),
+		listEnding:  j(endedQuery + ` where o.ending = ?3 and o.ending > 1 and o.id > ?1 order by o.id limit 0 + ?2`),
+		listHosts:   j(`select ` + hostColumns + `, h.id, (select count(*) from queue_{j} q where q.host = h.id), (select count(*) from pace_change p where p.host = h.id and p.cause in ('incident', 'probe_failed')) from host h where h.id > ?1 and (?3 = '' or h.host = ?3) order by h.id limit 0 + ?2`),
 		aside:       b(`with w (slot, fp) as (values `, `(?,?)`, `) select a.slot from w cross join aside_{j} a on a.slot = w.slot and a.fp = w.fp`),
 		// Attempts are few: to find those of a host, all of the job are read.
-		listAttempts: j(`select ` + itemColumns + `, 0, 0, a.visit, a.url, a.n from attempt_{j} a join url_{j} u on u.id = a.url join host h on h.id = u.host` + viaJoins + ` where h.host = ?1 and (a.url, a.n) > (?2, ?3) order by a.url, a.n limit ?4`),
-		listFetched:  j(endedQuery + ` where o.ending = ?3 and o.id > ?1 order by o.id limit ?2`),
+		listAttempts: j(`select ` + itemColumns + `, 0, 0, a.visit, a.url, a.n from attempt_{j} a join url_{j} u on u.id = a.url join host h on h.id = u.host` + viaJoins + ` where h.host = ?1 and (a.url, a.n) > (?2, ?3) order by a.url, a.n limit 0 + ?4`),
+		listFetched:  j(endedQuery + ` where o.ending = ?3 and o.id > ?1 order by o.id limit 0 + ?2`),
 	}
 }
 
