@@ -49,7 +49,10 @@ func tendMemory(ctx context.Context) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
 	var c collector
-	for slack := leastSlack; ; slack = nextSlack(slack, c.share()) {
+	for slack := leastSlack; ; {
+		if share, ok := c.share(); ok {
+			slack = nextSlack(slack, share)
+		}
 		live, rest := heapInUse()
 		debug.SetMemoryLimit(int64(max(leastMemory, live+live*uint64(slack)/100+rest)))
 		select {
@@ -61,7 +64,7 @@ func tendMemory(ctx context.Context) {
 	}
 }
 
-// nextSlack is how much more than what is in use the heap may grow to, after a second in which
+// nextSlack is how much more than what is in use the heap may grow to, after a time in which
 // the collector took a share of the CPU time.
 func nextSlack(slack int, share float64) int {
 	switch {
@@ -87,16 +90,13 @@ func heapInUse() (live, rest uint64) {
 type collector struct{ gc, used float64 } // CPU seconds
 
 // share is its share of the CPU time since the last call. CPU time that nothing else needed is
-// not counted.
-func (c *collector) share() float64 {
+// not counted. Without a collection since then the share is not known.
+func (c *collector) share() (share float64, ok bool) {
 	sample := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	metrics.Read(sample)
 	spare := sample[1].Value.Float64()
 	now := collector{gc: sample[0].Value.Float64() - spare, used: sample[2].Value.Float64() - sample[3].Value.Float64() - spare}
 	gc, used := now.gc-c.gc, now.used-c.used
 	*c = now
-	if used <= 0 { // there was no collection: these figures are as of the last one
-		return 0
-	}
-	return gc / used
+	return gc / used, used > 0 // these figures change with each collection only
 }

@@ -1,6 +1,10 @@
 package crawl
 
-import "testing"
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
 
 // TestNextSlack: the heap gets more room while collecting is dear, and loses it when it is
 // cheap, within bounds.
@@ -20,5 +24,18 @@ func TestNextSlack(t *testing.T) {
 	}
 	if slack != leastSlack {
 		t.Errorf("%d per cent when it is cheap, want %d", slack, leastSlack)
+	}
+}
+
+// TestCollectorShare: without a collection there is no new figure, and the heap keeps its room.
+func TestCollectorShare(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var c collector
+	runtime.GC()
+	if share, ok := c.share(); !ok || share <= 0 {
+		t.Errorf("share %v, known %v, after a collection", share, ok)
+	}
+	if share, ok := c.share(); ok {
+		t.Errorf("share %v without a collection", share)
 	}
 }
