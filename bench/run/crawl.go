@@ -15,9 +15,6 @@ import (
 	"headway/lab"
 )
 
-// crawlTime limits one crawl.
-const crawlTime = 5 * time.Minute
-
 // lookEvery is how often a crawler's open files are counted.
 const lookEvery = 50 * time.Millisecond
 
@@ -34,7 +31,7 @@ type result struct {
 
 // crawl runs one crawler against a lab with reset counters. A crawler that fails or takes
 // too long is a result, too.
-func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, args []string) (result, error) {
+func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, limit time.Duration, args []string) (result, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return result{}, err
 	}
@@ -45,7 +42,7 @@ func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, a
 	if err != nil {
 		return result{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, crawlTime)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, b.binary(c.name), args...) //nolint:gosec // our own binary
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -69,7 +66,7 @@ func (b *bench) crawl(ctx context.Context, l *webLab, c crawler, state string, a
 	case ctx.Err() != nil:
 		return r, context.Cause(ctx)
 	case limited.Err() != nil:
-		r.fault = fmt.Sprintf("ended after %v", crawlTime)
+		r.fault = fmt.Sprintf("ended after %v", limit)
 	case err != nil:
 		r.fault = fmt.Sprintf("%v: %s", err, tail(said.String()))
 	}

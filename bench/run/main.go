@@ -103,19 +103,36 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	list := scenarios
-	if b.wide {
-		list = wideScenarios
+	list, err := b.selected()
+	if err != nil {
+		return err
 	}
 	for _, s := range list {
-		if len(b.scenarios) > 0 && !slices.Contains(b.scenarios, s.name) {
-			continue
-		}
 		if err := b.measure(ctx, b.withBefore(&s)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
 	return nil
+}
+
+// selected are the scenarios to run: those that were named, or all of one kind.
+func (b *bench) selected() ([]scenario, error) {
+	if b.wide && len(b.scenarios) == 0 {
+		return wideScenarios, nil
+	}
+	if len(b.scenarios) == 0 {
+		return scenarios, nil
+	}
+	var list []scenario
+	for _, name := range b.scenarios {
+		all := slices.Concat(scenarios, wideScenarios)
+		i := slices.IndexFunc(all, func(s scenario) bool { return s.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no scenario is named %q", name)
+		}
+		list = append(list, all[i])
+	}
+	return list, nil
 }
 
 // build builds the yardsticks and peers from their own modules.
@@ -203,7 +220,7 @@ func (b *bench) measure(ctx context.Context, s *scenario) (err error) {
 			if strings.HasPrefix(c.name, before) {
 				learned += "-before" // each binary has its own
 			}
-			r, err := b.crawl(ctx, lab, c, learned, args)
+			r, err := b.crawl(ctx, lab, c, learned, s.limit(), args)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}

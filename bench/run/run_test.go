@@ -85,6 +85,29 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// TestSelected: a scenario is found by its name, whichever kind it is, and an unknown name is
+// an error, not an empty run.
+func TestSelected(t *testing.T) {
+	for _, test := range []struct {
+		b    bench
+		want string
+	}{
+		{bench{}, "S1 S2 S3 S4"},
+		{bench{wide: true}, "W1 W10 W30 W100 T1 T10 P30 S6"},
+		{bench{scenarios: []string{"W10", "S3"}}, "W10 S3"},
+		{bench{scenarios: []string{"W10", "W11"}}, ""},
+	} {
+		list, err := test.b.selected()
+		var names []string
+		for _, s := range list {
+			names = append(names, s.name)
+		}
+		if got := strings.Join(names, " "); got != test.want || (err != nil) != (test.want == "") {
+			t.Errorf("%q wide %v: %q, %v", test.b.scenarios, test.b.wide, got, err)
+		}
+	}
+}
+
 // TestWithBefore checks that each Headway crawl is also run with the other binary.
 func TestWithBefore(t *testing.T) {
 	s := &scenario{name: "S0", crawlers: []crawler{{name: "bare"}, {name: "headway"}, {name: "headway again"}}}

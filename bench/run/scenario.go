@@ -20,6 +20,15 @@ type scenario struct {
 	crawlers []crawler
 }
 
+// limit is how long one crawl may take. A wide one of 400,000 pages takes some five minutes
+// on two idle cores.
+func (s *scenario) limit() time.Duration {
+	if s.pace > 0 {
+		return 20 * time.Minute
+	}
+	return 5 * time.Minute
+}
+
 // crawler is one program and its arguments.
 type crawler struct {
 	name string
