@@ -60,7 +60,7 @@ func (r *Rules) SitemapsMark(id job.ID, home weburl.URL) weburl.Fingerprint128 {
 }
 
 // Links turns the links of a page into URLs to be stored, each once. A redirect has one
-// link, its target.
+// link, its target. The slice is for [LinkFilter.Apply].
 func (r *Rules) Links(v *visit.Visit) []Link {
 	if len(v.Links) == 0 {
 		return nil
@@ -76,8 +76,9 @@ func (r *Rules) Links(v *visit.Visit) []Link {
 	if r.Closed {
 		return nil
 	}
-	links := make([]Link, 0, len(v.Links))
-	known := make(map[weburl.URL]int, len(v.Links))
+	links := newLinks(len(v.Links))
+	known := places.Get().(map[weburl.URL]int)
+	defer releasePlaces(known)
 	for i := range v.Links {
 		l := &v.Links[i]
 		if at, ok := known[l.URL]; ok {

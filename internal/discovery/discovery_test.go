@@ -187,3 +187,36 @@ func link(t *testing.T, raw string, how visit.FoundBy) discovery.Link {
 	u := url(t, raw)
 	return discovery.Link{Found: store.Found{Item: visit.Item{URL: u, Found: how}}, Mark: u.Fingerprint128(weburl.Key{})}
 }
+
+// TestKeptLinks reuses the memory of known links, not that of kept ones.
+func TestKeptLinks(t *testing.T) {
+	r := rules(t)
+	for _, unknown := range []int{0, 1, 80, 100} {
+		page := func(name string) ([]discovery.Link, []string) {
+			b := discovery.LinkFilter{Seen: frontier.NewSeen(1 << 20), Traps: scope.NewTraps(scope.TrapConfig{}), Out: func(string) bool { return false }, Room: -1}
+			v := &visit.Visit{Item: visit.Item{Job: 7, URL: url(t, "http://www.a.example/"+name)}, Outcome: visit.Fetched}
+			var want []string
+			for i := range 100 {
+				v.Links = append(v.Links, visit.Link{URL: url(t, fmt.Sprintf("http://www.a.example/%s/%d", name, i))})
+			}
+			links := r.Links(v)
+			for i := range links {
+				if i < unknown {
+					want = append(want, links[i].Item.URL.String())
+				} else {
+					b.Seen.Put(links[i].Mark)
+				}
+			}
+			return b.Apply(time.Now(), links), want
+		}
+		first, want := page("first")
+		page("second")
+		var got []string
+		for i := range first {
+			got = append(got, first[i].Item.URL.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d unknown: kept %v, want %v", unknown, got, want)
+		}
+	}
+}

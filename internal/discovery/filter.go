@@ -21,8 +21,8 @@ type LinkFilter struct {
 	Room int64
 }
 
-// Apply drops links that are known to be stored, and skips or defers unwanted ones. It
-// reuses the slice.
+// Apply drops links that are known to be stored, and skips or defers unwanted ones. The slice
+// must not be used afterwards.
 func (b *LinkFilter) Apply(now time.Time, links []Link) []Link {
 	kept := links[:0]
 	for i := range links {
@@ -41,7 +41,7 @@ func (b *LinkFilter) Apply(now time.Time, links []Link) []Link {
 		}
 		kept = append(kept, *l)
 	}
-	return kept
+	return keep(links, len(kept))
 }
 
 // defers reports whether a link is deferred, given how many were kept before it.
