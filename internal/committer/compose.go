@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"headway/store"
+	"headway/visit"
 )
 
 // full reports whether a commit, with texts and archived exchanges of this size, has no room for
@@ -19,6 +20,7 @@ func (c *Committer) compose(now time.Time) *Done {
 	c.number++
 	c.storing = c.storing[:0]
 	d := &Done{Commit: store.Commit{Worker: c.worker, Number: c.number, At: now}}
+	c.makeRoom(&d.Commit)
 	slots := map[store.Slot]struct{}{}
 	n, texts := 0, 0
 	for ; n < len(c.pending) && !full(&d.Commit, texts, c.storingRaw, &c.pending[n]); n++ {
@@ -51,6 +53,20 @@ func (c *Committer) compose(now time.Time) *Done {
 		d.Commit.Leases = append(d.Commit.Leases, lease)
 	}
 	return d
+}
+
+// makeRoom allocates the largest lists of a commit, which are most of its size.
+func (c *Committer) makeRoom(commit *store.Commit) {
+	visits, found := 0, 0
+	for i := range c.pending {
+		if e := &c.pending[i]; e.Visit != nil {
+			visits++
+		}
+		found += len(c.pending[i].Found)
+	}
+	visits += min(c.cfg.MaxLowPriority(visits), len(c.lowPriority))
+	commit.Visits = make([]visit.Visit, 0, min(visits, store.MaxVisits))
+	commit.Found = make([]store.Found, 0, min(found, store.MaxFound))
 }
 
 // texts is the size of the texts of an entry, and of the links that are kept.

@@ -37,14 +37,13 @@ func (c *crawler) onCommitted(now time.Time, d *committer.Done) {
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
 	c.queues.endings.stored(d.LowPriority, took)
 	requests := make([]frontier.Request, 0, len(batch))
-	visits := make([]visit.Visit, 0, len(commit.Visits))
+	visits := commit.Visits // in the order of the entries
 	for i := range batch {
 		e := &batch[i]
 		if e.Request != nil {
 			requests = append(requests, *e.Request)
 		}
 		if e.Visit != nil {
-			visits = append(visits, *e.Visit)
 			if e.Visit.Reason == visit.Quarantined {
 				c.suspects.finish(&e.Visit.Item)
 			}
