@@ -34,9 +34,11 @@ type Finisher interface {
 	Finish(ctx context.Context, l Ledger) error
 }
 
-// LinkReader is a Writer or Draft that may need the links of pages that the crawl kept.
+// LinkReader is a Writer or Draft that may need the links of pages. A Writer that is none
+// is given the links of each page.
 type LinkReader interface {
-	// ReadsLinks reports whether the ledger must have them.
+	// ReadsLinks reports whether it reads the links of visits, and the ledger must have
+	// those that the crawl kept.
 	ReadsLinks() bool
 }
 

@@ -237,7 +237,7 @@ func (c *crawler) newPool(j *journal.Journal) *fetchpool.Pool {
 		Fetcher: c.cfg.Fetcher, Agent: c.cfg.Agent, Key: c.key,
 		Robots: c.cfg.Robots, RobotsTimeout: c.cfg.RobotsTimeout, RobotsFiles: c.read.rules,
 		OptedOut: c.cfg.OptedOut, Overloaded: c.cfg.Overloaded, Redirects: c.learner.redirects,
-		Archives: fetchpool.ArchivesOf(c.cfg.Outputs), Archive: c.cfg.Archive, Journal: j, Meter: c.meter, Log: c.cfg.Log,
+		Archives: fetchpool.ArchivesOf(c.cfg.Outputs), ReadLinks: fetchpool.ReadLinks(c.cfg.Outputs), Archive: c.cfg.Archive, Journal: j, Meter: c.meter, Log: c.cfg.Log,
 		Schedule: c.f, Handlers: fetchpool.Handlers{Page: c.learner.onPage, Robots: c.learner.onRobots, Sitemap: c.learner.onSitemap},
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"headway/fetch"
@@ -143,6 +144,7 @@ func recordPage(v *visit.Visit, r reading) {
 	if r.signals && (v.Outcome == visit.Fetched || v.Outcome == visit.NotModified) {
 		v.Page.Signals = signalsOf(&r, header, meta)
 	}
+	v.Links = slices.Grow(v.Links, len(page.Links))
 	for _, l := range page.Links {
 		v.Links = append(v.Links, visit.Link{
 			URL: l.URL, Kind: l.Kind.String(), Nofollow: directives.NoFollow || l.Rel.Has(parse.RelNofollow),

@@ -14,6 +14,7 @@ import (
 	"headway/fetch"
 	"headway/frontier"
 	"headway/internal/fetchpool"
+	"headway/output"
 	"headway/robots"
 	"headway/scope"
 	"headway/store/journal"
@@ -52,6 +53,65 @@ func TestPage(t *testing.T) {
 		}
 	})
 }
+
+// TestVisitLinks leaves the links of a page in its visit if the job keeps them or an output
+// may read them.
+func TestVisitLinks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		kept bool // by the job
+		read bool // by outputs
+		want int
+	}{"unused": {}, "kept": {kept: true, want: 2}, "read": {read: true, want: 2}} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(c *fetchpool.Config) { c.ReadLinks = tt.read }, func(r *rig) {
+				for _, path := range []string{"/a", "/b"} {
+					r.replies[host+path] = reply{header: html, body: `<a href="` + path + `1">x</a><a href="` + path + `2">x</a>`}
+					task := r.task(frontier.Page, path)
+					task.Job.Links = tt.kept
+					r.Start(r.work, task)
+					r.settle()
+				}
+				for _, l := range r.pages {
+					v := l.Visit
+					if len(v.Links) != tt.want || (v.Page.Links != nil) != tt.kept || len(l.Links) != 2 {
+						t.Errorf("%s: %d links in the visit, kept %+v, %d to be stored", v.Item.URL, len(v.Links), v.Page.Links, len(l.Links))
+					}
+					for i, x := range v.Links {
+						if x.URL != l.Links[i].Item.URL {
+							t.Errorf("%s links to %s, want %s", v.Item.URL, x.URL, l.Links[i].Item.URL)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestReadLinks asks outputs whether they read the links of visits.
+func TestReadLinks(t *testing.T) {
+	type writer struct{ output.Writer }
+	type reader struct {
+		output.Writer
+		output.LinkReader
+	}
+	for name, tt := range map[string]struct {
+		outputs []output.Writer
+		want    bool
+	}{
+		"none":        {},
+		"not said":    {[]output.Writer{writer{}}, true},
+		"not":         {[]output.Writer{reader{LinkReader: reads(false)}}, false},
+		"one of them": {[]output.Writer{reader{LinkReader: reads(false)}, reader{LinkReader: reads(true)}}, true},
+	} {
+		if got := fetchpool.ReadLinks(tt.outputs); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+type reads bool
+
+func (r reads) ReadsLinks() bool { return bool(r) }
 
 // TestNotRequested covers pages for which no request is sent.
 func TestNotRequested(t *testing.T) {

@@ -45,6 +45,7 @@ type Config struct {
 	Overloaded    func() bool           // our own CPU is short, so latencies say little about hosts
 	Redirects     *redirects.Redirects
 	Archives      Archives
+	ReadLinks     bool             // outputs may read the links of visits
 	Archive       output.Archive   // for jobs that keep raw responses; nil for none
 	Journal       *journal.Journal // of the pages under way; nil for none
 	Meter         *gauge.Meter
