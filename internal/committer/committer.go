@@ -68,8 +68,9 @@ type Archive interface {
 // Config is what a committer needs.
 type Config struct {
 	Store          Store
-	Archive        Archive       // nil if no entry has an archived exchange
-	Gap            time.Duration // least time between commits, except for a flush or many pages
+	Archive        Archive        // nil if no entry has an archived exchange
+	Seen           *frontier.Seen // links known to be stored
+	Gap            time.Duration  // least time between commits, except for a flush or many pages
 	Lease          func(store.Slot) (lease store.Lease, ours bool)
 	Host           func(name string) (Host, bool)               // its current state; not ok if it is not in memory
 	MaxLowPriority func(visits int) int                         // how many low-priority visits go into a commit with that many visits

@@ -26,6 +26,7 @@ type harness struct {
 	*testing.T
 	*committer.Committer
 	loop      *loop.Loop
+	seen      *frontier.Seen
 	commits   []store.Commit
 	answers   []error // of the next commits
 	took      time.Duration
@@ -47,7 +48,7 @@ func newDesk(t *testing.T) *harness { return newDeskWith(t, gap) }
 func newDeskWith(t *testing.T, gap time.Duration) *harness { return newDeskFor(t, gap, nil) }
 
 func newDeskFor(t *testing.T, gap time.Duration, to committer.Archive) *harness {
-	d := &harness{T: t, last: 100, took: 100 * time.Millisecond}
+	d := &harness{T: t, seen: frontier.NewSeen(0), last: 100, took: 100 * time.Millisecond}
 	log := slog.New(slog.DiscardHandler)
 	d.loop = loop.New(loop.Config{
 		Room: 10, Log: log, OnAttempt: d.onAttempt, Scarce: func(error) bool { return false },
@@ -57,7 +58,7 @@ func newDeskFor(t *testing.T, gap time.Duration, to committer.Archive) *harness 
 	d.work, d.stop = context.WithCancel(t.Context())
 	d.loop.During(d.work)
 	d.Committer = committer.New(d.loop, committer.Config{
-		Store: d, Archive: to, Gap: gap, Log: log, OnAttempt: func(context.Context, error) {}, OnSegment: d.onSegment,
+		Store: d, Archive: to, Seen: d.seen, Gap: gap, Log: log, OnAttempt: func(context.Context, error) {}, OnSegment: d.onSegment,
 		Lease: func(s store.Slot) (store.Lease, bool) { return store.Lease{Slot: s, Fence: 7}, s < 100 },
 		Host: func(name string) (committer.Host, bool) {
 			return committer.Host{Host: store.Host{Host: name}, Slot: 3, Domain: "touched.example"}, name != "gone"
@@ -134,7 +135,7 @@ func (d *harness) page(i, links int) committer.Entry {
 		Slot: 1, Domain: "a.example", Request: &frontier.Request{Host: u.Host(), Item: visit.Item{URL: u}}, Visit: &visit.Visit{Item: visit.Item{URL: u}, Outcome: visit.Fetched},
 	}
 	for range links {
-		e.Found = append(e.Found, discovery.Link{})
+		e.Found = append(e.Found, discovery.Link{Mark: weburl.Fingerprint128{1}})
 	}
 	return e
 }
@@ -216,6 +217,38 @@ func TestBounds(t *testing.T) {
 		if len(all.Visits) != 3 || len(all.Found) != 3*(store.MaxFound/2+1) || len(all.Parks) != hosts || len(all.Robots) != store.MaxVisits+1 ||
 			len(all.Errands) != hosts || len(all.Ran) != hosts || len(all.Hosts) != hosts || len(all.Paces) != hosts {
 			t.Error("something was lost, or stored twice")
+		}
+	})
+}
+
+// TestStoredWhileWaiting leaves out links that the commit before has stored.
+func TestStoredWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		links := func(numbers ...uint8) (list []discovery.Link) {
+			for _, n := range numbers {
+				list = append(list, discovery.Link{Found: store.Found{Item: visit.Item{URL: d.url(int(n))}}, Mark: weburl.Fingerprint128{n}})
+			}
+			return list
+		}
+		page := func(i int, list []discovery.Link) committer.Entry {
+			e := d.page(i, 0)
+			e.Found = list
+			return e
+		}
+		d.Add(page(100, links(2, 3)))
+		d.run(d.took / 2)
+		d.Add(page(101, links(2, 3, 4)))
+		d.run(d.took)
+		for _, n := range []uint8{2, 3} { // as after every commit
+			d.seen.Put(weburl.Fingerprint128{n})
+		}
+		d.run(2 * gap)
+		if len(d.commits) != 2 || len(d.commits[1].Found) != 1 || d.commits[1].Found[0].Item.URL != d.url(4) {
+			t.Fatalf("%d commits, the last with %v; want only the third link", len(d.commits), d.commits[len(d.commits)-1].Found)
+		}
+		if _, waiting, _ := d.Behind(); waiting != 0 {
+			t.Errorf("%d links still wait", waiting)
 		}
 	})
 }

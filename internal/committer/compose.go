@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"headway/internal/discovery"
 	"headway/store"
 	"headway/visit"
 )
@@ -33,8 +34,9 @@ func (c *Committer) compose(now time.Time) *Done {
 		if e.idle() {
 			c.storing = append(c.storing, e.Domain)
 		}
-		e.write(&d.Commit)
 		c.addLoad(e, -1)
+		e.Found = c.notStored(e.Found)
+		e.write(&d.Commit)
 	}
 	last := c.takeLowPriority(len(d.Commit.Visits) + len(d.Commit.Retries))
 	d.Entries, d.LowPriority = slices.Concat(c.pending[:n], last), len(last)
@@ -67,6 +69,12 @@ func (c *Committer) makeRoom(commit *store.Commit) {
 	visits += min(c.cfg.MaxLowPriority(visits), len(c.lowPriority))
 	commit.Visits = make([]visit.Visit, 0, min(visits, store.MaxVisits))
 	commit.Found = make([]store.Found, 0, min(found, store.MaxFound))
+}
+
+// notStored drops links that were stored while their entry waited: pages of the same site that
+// are fetched at about the same time have the same links. It reuses the slice.
+func (c *Committer) notStored(links []discovery.Link) []discovery.Link {
+	return slices.DeleteFunc(links, func(l discovery.Link) bool { return c.cfg.Seen.Has(l.Mark) })
 }
 
 // texts is the size of the texts of an entry, and of the links that are kept.

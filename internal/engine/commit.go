@@ -19,7 +19,7 @@ import (
 // newCommitter returns the committer that stores the crawler's results.
 func (c *crawler) newCommitter() *committer.Committer {
 	return committer.New(c.loop, committer.Config{
-		Store: c.st, Archive: c.cfg.Archive, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.hosts.storeHost, MaxLowPriority: c.queues.maxEndings, HostTime: c.jobs.dueHostTime,
+		Store: c.st, Archive: c.cfg.Archive, Seen: c.seen, Gap: c.cfg.CommitGap, Lease: c.slots.Lease, Host: c.hosts.storeHost, MaxLowPriority: c.queues.maxEndings, HostTime: c.jobs.dueHostTime,
 		Sync: fetchpool.ArchivesOf(c.cfg.Outputs).Sync, CommitContext: c.shutdownContext, OnAttempt: c.meter.StoreAttempt, OnSegment: c.meter.SegmentAttempt, OnStored: c.onCommitted, Log: c.cfg.Log,
 	})
 }
