@@ -74,10 +74,7 @@ func testCancel(t *testing.T, open Open) {
 		})
 	}
 	t.Run("stopped between two statements it is atomic", func(t *testing.T) {
-		for n := 0; ; n = nextStop(n) {
-			if n > 100 {
-				t.Fatal("a change of more than a hundred statements")
-			}
+		stopEach(t, func(n int) int {
 			stop := &stopper{left: n}
 			w := &world{t: t, ctx: t.Context(), store: open(t, t.TempDir(), stop.fault), now: start}
 			w.job = w.newJob(5)
@@ -95,10 +92,8 @@ func testCancel(t *testing.T, open Open) {
 				t.Errorf("stopped at statement %d: %s with %d tokens, %v", n, j.State, w.counts().Tokens, err)
 			}
 			w.check(w.store.Close())
-			if err == nil {
-				return
-			}
-		}
+			return stop.count
+		})
 	})
 	t.Run("other end states keep reserved tokens and give no more", func(t *testing.T) {
 		w := newWorld(t, open, 5)

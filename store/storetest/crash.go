@@ -77,13 +77,9 @@ func testCrash(t *testing.T, open Open) {
 // crashWorld is the counts before each change.
 const crashWorld = "waiting 4, skipped:nofollow 1, deferred 1"
 
-// stopEverywhere stops a change before its first statement, in another store before its
-// second, and so on until it completes without a stop.
+// stopEverywhere stops a change before each of its statements, each time in another store.
 func stopEverywhere(t *testing.T, open Open, do func(w *world) error, before, after string) {
-	for n := 0; ; n = nextStop(n) {
-		if n > 1000 {
-			t.Fatal("a change of more than a thousand statements")
-		}
+	stopEach(t, func(n int) int {
 		place := t.TempDir()
 		stop := &stopper{left: n}
 		w := newCrashWorld(t, open(t, place, stop.fault))
@@ -97,20 +93,32 @@ func stopEverywhere(t *testing.T, open Open, do func(w *world) error, before, af
 		w.store = open(t, place, nil)
 		w.inspectCrash(n, err == nil, before, after)
 		w.check(w.store.Close())
-		if err == nil {
-			t.Logf("%d points to stop at", stop.count)
-			return
-		}
-	}
+		return stop.count
+	})
 }
 
-// nextStop is the statement to stop at after the n-th: the next. With -short the gaps
-// triple, since a store is opened twice for each.
-func nextStop(n int) int {
-	if race.Short() {
-		return 3*n + 2
+// stopEach calls try with the number of statements after which it stops a change: first
+// with more than the change has, so that it completes and try returns their number, then
+// with fewer. A store is opened twice for each: under the race detector the gaps between
+// the stops triple, and with -short there is one stop, in the middle.
+func stopEach(t *testing.T, try func(n int) (statements int)) {
+	t.Helper()
+	const most = 1000
+	count := try(most)
+	if count == 0 || count >= most {
+		t.Fatalf("a change of %d statements", count)
 	}
-	return n + 1
+	t.Logf("%d points to stop at", count)
+	if testing.Short() {
+		try(count / 2)
+		return
+	}
+	for n := 0; n < count; n++ {
+		try(n)
+		if race.Enabled {
+			n = 3*n + 1
+		}
+	}
 }
 
 // newCrashWorld is a store with a job of ten pages, a few URLs and tokens, and
