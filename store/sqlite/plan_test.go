@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql/driver"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -64,6 +65,16 @@ func TestPlans(t *testing.T) {
 	}
 	if checked < 60 {
 		t.Errorf("only %d statements were looked at", checked)
+	}
+}
+
+// TestWantedPlan: what other crawls want is read twice a second, at a cost that does not grow
+// with the domains this crawl owns.
+func TestWantedPlan(t *testing.T) {
+	s := openShares(t, filepath.Join(t.TempDir(), "hosts.db"), nil)
+	steps := plan(t, s.shared.c, wantedDomains)
+	if len(steps) == 0 || !strings.HasPrefix(steps[0], "SCAN r") {
+		t.Errorf("the plan does not begin with the requests: %q", steps)
 	}
 }
 

@@ -298,6 +298,9 @@ func (s *sharedHosts) heartbeatOf(id int64) (beat int64, ok bool) {
 
 // Statements on domains.
 var (
+	// wantedDomains begins with the requests, which are few: a crawl may own many domains.
+	wantedDomains = `select distinct r.domain from request r cross join domain d on d.domain = r.domain where d.owner = ?1 and r.process <> ?1 and r.asked_at >= ?2 order by 1`
+
 	readDomains = newBulk(`with w (domain) as (values `, `(?)`, `) select w.domain, d.owner, r.process, r.asked_at from w left join domain d on d.domain = w.domain left join request r on r.domain = w.domain order by r.id`)
 	takeDomains = newBulk(`insert into domain (domain, owner, fence) values `, `(?,?,1)`, ` on conflict (domain) do update set owner = excluded.owner, fence = fence + 1`)
 	askDomains  = newBulk(`insert into request (domain, process, asked_at) values `, `(?,?,?)`, ` on conflict (domain, process) do update set asked_at = excluded.asked_at`)
@@ -478,7 +481,7 @@ func (s *Store) Wanted(ctx context.Context, now time.Time) ([]string, error) {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
 	var list []string
-	err := s.shared.c.query(ctx, "select distinct r.domain from request r join domain d on d.domain = r.domain where d.owner = ?1 and r.process <> ?1 and r.asked_at >= ?2 order by 1",
+	err := s.shared.c.query(ctx, wantedDomains,
 		[]driver.Value{s.shared.me, now.Add(-store.ClaimAgain).UnixMilli()}, func(row []driver.Value) error {
 			list = append(list, text(row[0]))
 			return nil
