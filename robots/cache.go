@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -43,7 +42,7 @@ type Cache struct {
 	hits  atomic.Uint64
 
 	mu      sync.Mutex
-	queue   *list.List // of *cached, the next to consider for eviction first
+	queue   []*cached // the next to consider for eviction first
 	loading map[Sum]*load
 	stats   CacheStats
 }
@@ -79,7 +78,7 @@ func NewCache(limit int64, source Source) *Cache {
 		limit = DefaultCacheBytes
 	}
 	return &Cache{
-		source: source, queue: list.New(), loading: map[Sum]*load{}, stats: CacheStats{Limit: limit},
+		source: source, loading: map[Sum]*load{}, stats: CacheStats{Limit: limit},
 	}
 }
 
@@ -192,28 +191,28 @@ func (c *Cache) insert(f *File) *File {
 	if cost(f) > c.stats.Limit {
 		return f
 	}
-	for chances := c.queue.Len(); c.stats.Bytes+cost(f) > c.stats.Limit; chances-- {
-		front := c.queue.Front()
-		old := front.Value.(*cached)
+	for chances := len(c.queue); c.stats.Bytes+cost(f) > c.stats.Limit; chances-- {
+		old := c.queue[0]
+		c.queue[0] = nil
+		c.queue = c.queue[1:]
 		if old.used.Swap(false) && chances > 0 {
-			c.queue.MoveToBack(front)
+			c.queue = append(c.queue, old)
 			continue
 		}
-		c.queue.Remove(front)
 		c.files.Delete(old.file.Sum())
 		c.stats.Bytes -= cost(old.file)
 		c.stats.Evictions++
 	}
 	e := &cached{file: f}
-	c.queue.PushBack(e)
+	c.queue = append(c.queue, e)
 	c.files.Store(f.Sum(), e)
 	c.stats.Bytes += cost(f)
 	return f
 }
 
-// cost is the memory of a cached file, with its map and list entries.
+// cost is the memory of a cached file, with its places in the map and the queue.
 func cost(f *File) int64 {
-	const places = 160
+	const places = 128
 	return f.Size() + places
 }
 
@@ -222,6 +221,6 @@ func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.Entries, s.Loading, s.Hits = c.queue.Len(), len(c.loading), c.hits.Load()
+	s.Entries, s.Loading, s.Hits = len(c.queue), len(c.loading), c.hits.Load()
 	return s
 }
