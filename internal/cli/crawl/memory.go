@@ -17,6 +17,9 @@ const (
 	// leastSlack and mostSlack bound how much more than what is in use the heap may grow to,
 	// in per cent, once the process is larger than leastMemory. Go's own is 100.
 	leastSlack, mostSlack, slackStep = 30, 100, 10
+	// mostRoom bounds what the heap gets above leastSlack: twice the memory of 100,000 hosts
+	// would be too much.
+	mostRoom = 128 << 20
 	// dearCollector and cheapCollector are shares of the CPU time. Above the first the heap
 	// may become larger, below the second smaller.
 	dearCollector, cheapCollector = 0.10, 0.04
@@ -54,7 +57,7 @@ func tendMemory(ctx context.Context) {
 			slack = nextSlack(slack, share)
 		}
 		live, rest := heapInUse()
-		debug.SetMemoryLimit(int64(max(leastMemory, live+live*uint64(slack)/100+rest)))
+		debug.SetMemoryLimit(int64(max(leastMemory, live+room(live, uint64(slack))+rest)))
 		select {
 		case <-ctx.Done():
 			debug.SetMemoryLimit(math.MaxInt64)
@@ -62,6 +65,11 @@ func tendMemory(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// room is how many bytes the heap may grow by.
+func room(live, slack uint64) uint64 {
+	return max(live*leastSlack/100, min(live*slack/100, mostRoom))
 }
 
 // nextSlack is how much more than what is in use the heap may grow to, after a time in which

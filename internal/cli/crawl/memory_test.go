@@ -39,3 +39,18 @@ func TestCollectorShare(t *testing.T) {
 		t.Errorf("share %v without a collection", share)
 	}
 }
+
+// TestRoom: a large heap gets less than it may double to, but never less than leastSlack.
+func TestRoom(t *testing.T) {
+	for _, test := range []struct{ live, slack, want uint64 }{
+		{100 << 20, 100, 100 << 20},
+		{100 << 20, 50, 50 << 20},
+		{300 << 20, 100, mostRoom},
+		{1000 << 20, 100, 300 << 20},
+		{1000 << 20, 30, 300 << 20},
+	} {
+		if got := room(test.live, test.slack); got != test.want {
+			t.Errorf("room(%d, %d) = %d, want %d", test.live, test.slack, got, test.want)
+		}
+	}
+}
