@@ -21,8 +21,8 @@ import (
 	"headway/lab"
 )
 
-// labStart limits how long a lab may take to start.
-const labStart = 20 * time.Second
+// labStart limits how long a lab may take to start: 100,000 hosts took 12 s on a busy machine.
+const labStart = time.Minute
 
 // labStop limits how long it may take to stop.
 const labStop = 5 * time.Second
