@@ -30,11 +30,30 @@ type change struct {
 //
 // Within [Store.Together] it is a part of that transaction.
 func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *change) error) error {
+	return s.changeOn(ctx, s.pooled, do)
+}
+
+// lender lends a connection; release takes it back, and says whether the change succeeded.
+type lender func(ctx context.Context) (conn *pgxpool.Conn, release func(ok bool), err error)
+
+func (s *Store) pooled(ctx context.Context) (conn *pgxpool.Conn, release func(ok bool), err error) {
+	if conn, err = s.pool.Acquire(ctx); err != nil {
+		return nil, nil, err
+	}
+	return conn, func(bool) { conn.Release() }, nil
+}
+
+func (s *Store) committing(ctx context.Context) (conn *pgxpool.Conn, release func(ok bool), err error) {
+	return s.commits.acquire(ctx, s.pool)
+}
+
+// changeOn is change on a certain connection.
+func (s *Store) changeOn(ctx context.Context, lend lender, do func(ctx context.Context, c *change) error) error {
 	if t := togetherOf(ctx); t != nil {
 		return t.join(ctx, do)
 	}
 	for try := 1; ; try++ {
-		err := s.tryChange(ctx, do)
+		err := s.tryChange(ctx, lend, do)
 		if err == nil || !isRetriable(err) || try == tries {
 			return wrap(err)
 		}
@@ -61,12 +80,12 @@ func (s *Store) single(ctx context.Context, sql string, args []any, take func(pg
 	}
 }
 
-func (s *Store) tryChange(ctx context.Context, do func(ctx context.Context, c *change) error) error {
-	conn, err := s.pool.Acquire(ctx)
+func (s *Store) tryChange(ctx context.Context, lend lender, do func(ctx context.Context, c *change) error) (err error) {
+	conn, release, err := lend(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
+	defer func() { release(err == nil) }()
 	c := &change{s: s, conn: conn}
 	c.exec("begin")
 	if err = do(ctx, c); err == nil {

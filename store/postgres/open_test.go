@@ -97,17 +97,17 @@ func TestOpenBehind(t *testing.T) {
 }
 
 // TestConns: the number of connections is that of the connection string, else that of the
-// configuration, else that of pgx; and one for heartbeats.
+// configuration, else that of pgx; and one for heartbeats and one for commits.
 func TestConns(t *testing.T) {
 	for _, tt := range []struct {
 		dsn   string
 		conns int32
 		want  int32
 	}{
-		{"postgres://a@b/c?pool_max_conns=8", 16, 9},
-		{"host=b user=a pool_max_conns=8", 0, 9},
-		{"postgres://a@b/pool_max_conns", 16, 17},
-		{"host=b user=a", 0, max(4, int32(runtime.NumCPU())) + 1},
+		{"postgres://a@b/c?pool_max_conns=8", 16, 10},
+		{"host=b user=a pool_max_conns=8", 0, 10},
+		{"postgres://a@b/pool_max_conns", 16, 18},
+		{"host=b user=a", 0, max(4, int32(runtime.NumCPU())) + 2},
 	} {
 		config, err := new(Store).poolConfig(Config{DSN: tt.dsn, Conns: tt.conns})
 		if err != nil || config.MaxConns != tt.want {

@@ -100,6 +100,7 @@ type Store struct {
 	format   int64 // that this program knows
 	notifier *notifier
 	pulse    pulse
+	commits  commitLine
 
 	numbering *numbering
 	joint     chan struct{} // holds an entry for each Together in progress
@@ -164,7 +165,7 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 		config.MaxConns = c.Conns
 	}
 	config.ConnConfig.StatementCacheCapacity = statements
-	config.MaxConns++ // one is for heartbeats
+	config.MaxConns += 2 // one is for heartbeats, one for commits
 	session := config.ConnConfig.RuntimeParams
 	session["search_path"] = pgx.Identifier{s.schema}.Sanitize()
 	session["application_name"] = cmp.Or(session["application_name"], "headway")
@@ -263,6 +264,9 @@ func (s *Store) Close() error {
 	s.pulse.mu.Unlock()
 	closed := make(chan struct{})
 	go func() {
+		s.commits.mu.Lock()
+		s.commits.drop()
+		s.commits.mu.Unlock()
 		s.pool.Close()
 		close(closed)
 	}()
