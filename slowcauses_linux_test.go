@@ -77,7 +77,7 @@ func TestSlowMeasured(t *testing.T) {
 		},
 		"many hosts, one worker": {
 			inject: func(t *testing.T) *simulated {
-				s := newSimulated(t, 8, latency(2, 200*time.Millisecond))
+				s := newSimulated(t, 8, latency(2, 400*time.Millisecond))
 				s.inFolder(inMemory(t), nil)
 				s.cfg.Workers = 1
 				return s
