@@ -30,30 +30,16 @@ type change struct {
 //
 // Within [Store.Together] it is a part of that transaction.
 func (s *Store) change(ctx context.Context, do func(ctx context.Context, c *change) error) error {
-	return s.changeOn(ctx, s.pooled, do)
+	return s.changeOn(ctx, s.acquire, do)
 }
 
-// lender lends a connection; release takes it back, and says whether the change succeeded.
-type lender func(ctx context.Context) (conn *pgxpool.Conn, release func(ok bool), err error)
-
-func (s *Store) pooled(ctx context.Context) (conn *pgxpool.Conn, release func(ok bool), err error) {
-	if conn, err = s.pool.Acquire(ctx); err != nil {
-		return nil, nil, err
-	}
-	return conn, func(bool) { conn.Release() }, nil
-}
-
-func (s *Store) committing(ctx context.Context) (conn *pgxpool.Conn, release func(ok bool), err error) {
-	return s.commits.acquire(ctx, s.pool)
-}
-
-// changeOn is change on a certain connection.
-func (s *Store) changeOn(ctx context.Context, lend lender, do func(ctx context.Context, c *change) error) error {
+// changeOn is change, with its own way to get a connection.
+func (s *Store) changeOn(ctx context.Context, acquire acquireFunc, do func(ctx context.Context, c *change) error) error {
 	if t := togetherOf(ctx); t != nil {
 		return t.join(ctx, do)
 	}
 	for try := 1; ; try++ {
-		err := s.tryChange(ctx, lend, do)
+		err := s.tryChange(ctx, acquire, do)
 		if err == nil || !isRetriable(err) || try == tries {
 			return wrap(err)
 		}
@@ -80,12 +66,12 @@ func (s *Store) single(ctx context.Context, sql string, args []any, take func(pg
 	}
 }
 
-func (s *Store) tryChange(ctx context.Context, lend lender, do func(ctx context.Context, c *change) error) (err error) {
-	conn, release, err := lend(ctx)
+func (s *Store) tryChange(ctx context.Context, acquire acquireFunc, do func(ctx context.Context, c *change) error) error {
+	conn, release, err := acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { release(err == nil) }()
+	defer release()
 	c := &change{s: s, conn: conn}
 	c.exec("begin")
 	if err = do(ctx, c); err == nil {

@@ -59,7 +59,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) (store.Receipt, err
 		return store.Receipt{}, s.gone(ctx, n, err)
 	}
 	var b *batch
-	err = s.changeOn(ctx, s.committing, func(ctx context.Context, x *change) error {
+	err = s.changeOn(ctx, s.acquireForCommit, func(ctx context.Context, x *change) error {
 		x.begin(c)
 		b = newBatch(x, c.At, c.Worker, n)
 		maps.Copy(b.learned, enc.facts)

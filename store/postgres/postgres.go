@@ -100,7 +100,7 @@ type Store struct {
 	format   int64 // that this program knows
 	notifier *notifier
 	pulse    pulse
-	commits  commitLine
+	commits  commitConn
 
 	numbering *numbering
 	joint     chan struct{} // holds an entry for each Together in progress
@@ -151,9 +151,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, openError(config.ConnConfig, err)
 	}
 	s.notifier = newNotifier(s.pool, s.log)
-	s.joint = make(chan struct{}, max(1, s.pool.Config().MaxConns/2))
+	s.joint = make(chan struct{}, max(1, (s.pool.Config().MaxConns-reserved)/2))
 	return s, nil
 }
+
+// reserved is the number of connections with one use: one is for heartbeats, one for commits.
+const reserved = 2
 
 // poolConfig parses the connection string and adds the settings of our sessions.
 func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
@@ -165,7 +168,7 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 		config.MaxConns = c.Conns
 	}
 	config.ConnConfig.StatementCacheCapacity = statements
-	config.MaxConns += 2 // one is for heartbeats, one for commits
+	config.MaxConns += reserved
 	session := config.ConnConfig.RuntimeParams
 	session["search_path"] = pgx.Identifier{s.schema}.Sanitize()
 	session["application_name"] = cmp.Or(session["application_name"], "headway")
@@ -264,9 +267,7 @@ func (s *Store) Close() error {
 	s.pulse.mu.Unlock()
 	closed := make(chan struct{})
 	go func() {
-		s.commits.mu.Lock()
-		s.commits.drop()
-		s.commits.mu.Unlock()
+		s.commits.close()
 		s.pool.Close()
 		close(closed)
 	}()

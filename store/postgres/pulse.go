@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -18,9 +17,6 @@ type pulse struct {
 	mu   sync.Mutex
 	conn *pgxpool.Conn // nil while there is none
 }
-
-// pingAfter is how long the connection for commits may be unused before it is pinged.
-const pingAfter = 10 * time.Second
 
 // beatSQL increments the heartbeat of a worker.
 const beatSQL = "update worker set heartbeat = heartbeat + 1 where id = $1"
@@ -47,50 +43,6 @@ func (p *pulse) drop() {
 	if p.conn != nil {
 		p.conn.Release()
 		p.conn = nil
-	}
-}
-
-// commitLine is the connection for commits. PostgreSQL plans the statements of a commit once
-// per connection, over all partitions, which costs more than a small commit.
-type commitLine struct {
-	mu   sync.Mutex
-	conn *pgxpool.Conn // nil while there is none
-	used time.Time
-}
-
-// acquire returns the connection, or one of the pool while a commit is in progress on it, and
-// what to do with it afterwards.
-func (l *commitLine) acquire(ctx context.Context, pool *pgxpool.Pool) (conn *pgxpool.Conn, release func(ok bool), err error) {
-	if !l.mu.TryLock() {
-		if conn, err = pool.Acquire(ctx); err != nil {
-			return nil, nil, err
-		}
-		return conn, func(bool) { conn.Release() }, nil
-	}
-	if l.conn != nil && (spoken(l.conn.Conn().PgConn().Conn()) || time.Since(l.used) > pingAfter && l.conn.Ping(ctx) != nil) {
-		_ = l.conn.Conn().Close(ctx) // it is replaced, whatever it says
-		l.drop()
-	}
-	if l.conn == nil {
-		if l.conn, err = pool.Acquire(ctx); err != nil {
-			l.mu.Unlock()
-			return nil, nil, err
-		}
-	}
-	return l.conn, func(ok bool) {
-		if l.used = time.Now(); !ok {
-			l.drop()
-		}
-		l.mu.Unlock()
-	}, nil
-}
-
-// drop returns the connection to the pool, which closes it if it is broken. The caller holds
-// the lock.
-func (l *commitLine) drop() {
-	if l.conn != nil {
-		l.conn.Release()
-		l.conn = nil
 	}
 }
 
