@@ -34,8 +34,8 @@ type Finisher interface {
 	Finish(ctx context.Context, l Ledger) error
 }
 
-// LinkReader is a Writer or Draft that may need the links of pages. A Writer that is none
-// is given the links of each page.
+// LinkReader is a Writer or Draft that may need the links of pages. A Writer that does not
+// implement it is given the links of each page.
 type LinkReader interface {
 	// ReadsLinks reports whether it reads the links of visits, and the ledger must have
 	// those that the crawl kept.

@@ -23,26 +23,28 @@ func newLinks(n int) []Link {
 	return make([]Link, 0, max(n, minLinks))
 }
 
-// keep returns the first n links in a slice of about their size, and reuses the slice of all.
-func keep(links []Link, n int) []Link {
-	size := cap(links)
-	if n > size/2 || size < minLinks || size > maxLinks {
+// compact returns the first n links. If they are less than half of a slice, they are copied, and
+// the slice is reused.
+func compact(links []Link, n int) []Link {
+	if n > cap(links)/2 || cap(links) < minLinks {
 		clear(links[n:])
 		return links[:n]
 	}
 	kept := append([]Link(nil), links[:n]...)
-	clear(links)
-	links = links[:0]
-	buffers.Put(&links)
+	if cap(links) <= maxLinks {
+		clear(links)
+		links = links[:0]
+		buffers.Put(&links)
+	}
 	return kept
 }
 
-// places are maps to the place of a URL among the links of a page.
-var places = sync.Pool{New: func() any { return make(map[weburl.URL]int, minLinks) }}
+// indexes are maps from a URL to its index among the links of a page.
+var indexes = sync.Pool{New: func() any { return make(map[weburl.URL]int, minLinks) }}
 
-func releasePlaces(m map[weburl.URL]int) {
+func releaseIndex(m map[weburl.URL]int) {
 	if len(m) <= maxLinks {
 		clear(m)
-		places.Put(m)
+		indexes.Put(m)
 	}
 }

@@ -77,8 +77,8 @@ func (r *Rules) Links(v *visit.Visit) []Link {
 		return nil
 	}
 	links := newLinks(len(v.Links))
-	known := places.Get().(map[weburl.URL]int)
-	defer releasePlaces(known)
+	known := indexes.Get().(map[weburl.URL]int)
+	defer releaseIndex(known)
 	for i := range v.Links {
 		l := &v.Links[i]
 		if at, ok := known[l.URL]; ok {

@@ -41,7 +41,7 @@ func (b *LinkFilter) Apply(now time.Time, links []Link) []Link {
 		}
 		kept = append(kept, *l)
 	}
-	return keep(links, len(kept))
+	return compact(links, len(kept))
 }
 
 // defers reports whether a link is deferred, given how many were kept before it.

@@ -37,7 +37,13 @@ type Tracer struct {
 	tracer   trace.Tracer
 }
 
-var _ output.Writer = (*Tracer)(nil)
+var (
+	_ output.Writer     = (*Tracer)(nil)
+	_ output.LinkReader = (*Tracer)(nil)
+)
+
+// ReadsLinks implements [output.LinkReader].
+func (t *Tracer) ReadsLinks() bool { return false }
 
 // New returns a tracer. Nothing is sent before there is a span.
 func New(ctx context.Context, cfg Config) (*Tracer, error) {

@@ -24,8 +24,9 @@ type Stream struct {
 }
 
 var (
-	_ output.Writer  = (*Stream)(nil)
-	_ output.Flusher = (*Stream)(nil)
+	_ output.Writer     = (*Stream)(nil)
+	_ output.Flusher    = (*Stream)(nil)
+	_ output.LinkReader = (*Stream)(nil)
 )
 
 // NewStream returns a stream to w, which it does not close.
@@ -81,3 +82,6 @@ func (s *Stream) fail(err error) error {
 	s.broken = fmt.Errorf("write output: %w", err)
 	return s.broken
 }
+
+// ReadsLinks implements [output.LinkReader].
+func (s *Stream) ReadsLinks() bool { return s.links }

@@ -105,6 +105,9 @@ func hostName() string {
 	return plainName(host)
 }
 
+// ReadsLinks implements [output.LinkReader].
+func (w *Writer) ReadsLinks() bool { return false }
+
 // Exchange archives one exchange.
 func (w *Writer) Exchange(ctx context.Context, x *output.Exchange) error {
 	var p *recordBuilder

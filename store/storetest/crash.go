@@ -113,11 +113,12 @@ func stopEach(t *testing.T, try func(n int) (statements int)) {
 		try(count / 2)
 		return
 	}
-	for n := 0; n < count; n++ {
+	next := func(n int) int { return n + 1 }
+	if race.Enabled {
+		next = func(n int) int { return 3*n + 2 }
+	}
+	for n := 0; n < count; n = next(n) {
 		try(n)
-		if race.Enabled {
-			n = 3*n + 1
-		}
 	}
 }
 
