@@ -25,8 +25,9 @@ const (
 )
 
 // endingRate adapts how many forbidden URLs go into one commit of a fleet. A commit to a
-// distant store takes as long with one of them as with hundreds: the number doubles while
-// they add at most [endingTime] to a commit, and halves otherwise.
+// distant store takes as long with one of them as with hundreds, though perhaps a round trip
+// longer than one without any: the number doubles while a commit takes at most twice as long,
+// and [endingTime], and halves otherwise.
 type endingRate struct {
 	most    int
 	without [16]time.Duration // durations of the last commits without any
@@ -42,7 +43,7 @@ func (r *endingRate) stored(endings int, took time.Duration) {
 	case endings == 0:
 		r.without[r.commits%len(r.without)] = took
 		r.commits++
-	case took > r.shortest()+endingTime:
+	case took > 2*r.shortest()+endingTime:
 		r.most = r.next() / 2
 	case endings >= r.next():
 		r.most = min(2*r.next(), store.MaxVisits)

@@ -11,13 +11,15 @@ import (
 func TestEndingRate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flat, each time.Duration // duration of a commit, and of each visit in it
+		further    time.Duration // added by endings, however many
 		least      int           // final number per commit
 		most       int
 	}{
-		"far":           {500 * time.Millisecond, 10 * time.Microsecond, store.MaxVisits, store.MaxVisits},
-		"near":          {2 * time.Millisecond, 200 * time.Microsecond, 64, 256},
-		"slow":          {150 * time.Millisecond, 150 * time.Millisecond, endingsOfFleet, endingsOfFleet},
-		"far and heavy": {200 * time.Millisecond, 2 * time.Millisecond, 16, 32},
+		"far":           {500 * time.Millisecond, 10 * time.Microsecond, 0, store.MaxVisits, store.MaxVisits},
+		"further":       {time.Second, 10 * time.Microsecond, 500 * time.Millisecond, store.MaxVisits, store.MaxVisits}, // a round trip more
+		"near":          {2 * time.Millisecond, 200 * time.Microsecond, 0, 64, 256},
+		"slow":          {150 * time.Millisecond, 150 * time.Millisecond, 0, endingsOfFleet, endingsOfFleet},
+		"far and heavy": {200 * time.Millisecond, 2 * time.Millisecond, 0, 64, 128},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r endingRate
@@ -27,7 +29,7 @@ func TestEndingRate(t *testing.T) {
 			}
 			for range 20 {
 				n := r.next()
-				r.stored(n, tc.flat+time.Duration(n)*tc.each)
+				r.stored(n, tc.flat+tc.further+time.Duration(n)*tc.each)
 			}
 			if n := r.next(); n < tc.least || n > tc.most {
 				t.Errorf("%d with one commit, want %d to %d", n, tc.least, tc.most)
