@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"headway/fetch"
 	"headway/internal/exchange"
@@ -36,15 +35,6 @@ func ArchivesOf(outputs []output.Writer) (a Archives) {
 		}
 	}
 	return a
-}
-
-// ReadLinks reports whether outputs may read the links of visits.
-func ReadLinks(outputs []output.Writer) bool {
-	return slices.ContainsFunc(outputs, func(w output.Writer) bool {
-		_, declares := w.(output.LinkReader)
-		_, pages := w.(output.PageWriter) // may read the visit later
-		return !declares || pages || output.ReadsLinks(w)
-	})
 }
 
 // syncer is an output that receives bytes.

@@ -2,7 +2,6 @@ package fetchpool
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"headway/frontier"
@@ -81,33 +80,6 @@ func (p *Pool) fetchPage(t *underway) Page {
 	}
 	p.requestPage(t, &l, rules)
 	return l
-}
-
-var linkBuffers = sync.Pool{New: func() any { return new([]visit.Link) }}
-
-// maxLinkBuffer is the length above which the links of a page are not kept for another one.
-const maxLinkBuffer = 1024
-
-// borrowLinks gives a visit memory for its links, which nobody reads later. The returned
-// function takes them away, unless they are those that an earlier crawl kept.
-func borrowLinks(v *visit.Visit) (release func()) {
-	buffer := linkBuffers.Get().(*[]visit.Link)
-	v.Links = *buffer
-	return func() {
-		if v.Page.Links != nil {
-			return
-		}
-		links := *buffer
-		if cap(v.Links) > cap(links) {
-			links = v.Links
-		}
-		v.Links = nil
-		if cap(links) <= maxLinkBuffer {
-			clear(links[:cap(links)])
-			*buffer = links[:0]
-			linkBuffers.Put(buffer)
-		}
-	}
 }
 
 // requestPage fetches a page that may be fetched. says is the host's robots.txt.
