@@ -26,8 +26,8 @@ const (
 
 // endingRate adapts how many forbidden URLs go into one commit of a fleet. A commit to a
 // distant store takes as long with one of them as with hundreds, though perhaps a round trip
-// longer than one without any: the number doubles while a commit takes at most twice as long,
-// and [endingTime], and halves otherwise.
+// longer than one without any: the number doubles while a commit takes at most twice as long
+// plus [endingTime], and halves otherwise.
 type endingRate struct {
 	most    int
 	without [16]time.Duration // durations of the last commits without any

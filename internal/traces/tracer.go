@@ -42,9 +42,6 @@ var (
 	_ output.LinkReader = (*Tracer)(nil)
 )
 
-// ReadsLinks implements [output.LinkReader].
-func (t *Tracer) ReadsLinks() bool { return false }
-
 // New returns a tracer. Nothing is sent before there is a span.
 func New(ctx context.Context, cfg Config) (*Tracer, error) {
 	u, err := url.Parse(cfg.Endpoint)
@@ -126,3 +123,6 @@ func (t *Tracer) Committed(began time.Time, took time.Duration, visits int) {
 	_, span := t.tracer.Start(context.Background(), "commit", trace.WithNewRoot(), trace.WithTimestamp(began), trace.WithAttributes(attribute.Int("headway.visits", visits)))
 	span.End(trace.WithTimestamp(began.Add(took)))
 }
+
+// ReadsLinks implements [output.LinkReader].
+func (t *Tracer) ReadsLinks() bool { return false }

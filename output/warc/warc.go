@@ -59,6 +59,7 @@ var (
 	_ output.ExchangeWriter = (*Writer)(nil)
 	_ output.Flusher        = (*Writer)(nil)
 	_ output.Finisher       = (*Writer)(nil)
+	_ output.LinkReader     = (*Writer)(nil)
 )
 
 // Create starts a new archive. Files of an earlier crawl in the folder stay there; a part

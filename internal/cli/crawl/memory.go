@@ -17,8 +17,8 @@ const (
 	// leastSlack and mostSlack bound how much more than what is in use the heap may grow to,
 	// in per cent, once the process is larger than leastMemory. Go's own is 100.
 	leastSlack, mostSlack, slackStep = 30, 100, 10
-	// mostRoom bounds that room, but not below leastSlack: twice the memory of 100,000 hosts
-	// would be too much.
+	// mostRoom bounds how many bytes that is, unless leastSlack allows more: twice the memory
+	// of 100,000 hosts would be too much.
 	mostRoom = 128 << 20
 	// dearCollector and cheapCollector are shares of the CPU time. Above the first the heap
 	// may become larger, below the second smaller.
