@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"headway/internal/race"
 	"headway/internal/stall"
 	"headway/lab"
 )
@@ -33,6 +34,10 @@ func TestKill(t *testing.T) {
 	// Requests that were in flight, or answered and not committed, are repeated: a
 	// commit takes at most a quarter of a second when the store keeps up and neither
 	// the machine nor its disk stalls.
+	commit := 250 * time.Millisecond
+	if race.Enabled {
+		commit = time.Second // the detector slows the program down
+	}
 	disk := stall.StartDisk(t, w.dir)
 	var inFlight int64
 	for range kills {
@@ -64,7 +69,7 @@ func TestKill(t *testing.T) {
 			}
 			<-ended
 			still := max(w.stalls.Between(began, time.Now()), disk.Between(began, time.Now()))
-			inFlight += int64(hosts) * (1 + int64((250*time.Millisecond+still)/delay))
+			inFlight += int64(hosts) * (1 + int64((commit+still)/delay))
 		}
 	}
 	out := w.run(w.crawl("run", args...), 0)

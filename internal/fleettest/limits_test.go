@@ -611,11 +611,11 @@ func (f *fleet) startOf(id int64) time.Time {
 // limit and what requests in flight get.
 func (r *limitedJob) checkTime() {
 	r.Helper()
-	most := time.Duration(r.max)*time.Second + grace
-	if ran := r.ranFor(r.id); ran > most {
-		r.Errorf("%s: it ran for %v", r, ran)
-	}
 	began := r.startOf(r.id)
+	most := time.Duration(r.max)*time.Second + r.graceSince(began)
+	if ran := r.ranFor(r.id); ran > most {
+		r.Errorf("%s: it ran for %v, want at most %v", r, ran, most)
+	}
 	for _, a := range r.arrivals() {
 		if late := a.at.Sub(began); late > most && slices.Contains(r.urls, a.host+"/") {
 			r.Errorf("%s: %s%s was requested %v after the start", r, a.host, a.target, late)
