@@ -78,6 +78,13 @@ const (
 	joinQueue   = ` left join lateral (select q.* from queue_{s} q where q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot offset 0) q on true`
 	joinOutcome = ` left join lateral (select o.* from outcome_{s} o where o.id = u.id and o.slot = u.slot offset 0) o on true`
 
+	// The same for the rows of a change, which then names what it changes by the place in the
+	// table. A plan may have been made when the table was known to be empty, as after the
+	// vacuum that follows the end of the only job: any other join reads all of it each time.
+	findURL     = ` cross join lateral (select u.id, u.slot, u.rank from url_{s} u where u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp offset 0) u`
+	findQueue   = ` cross join lateral (select q.ctid, q.tableoid from queue_{s} q where q.host = w.host and q.job = w.job and q.rank = u.rank and q.id = u.id and q.slot = w.slot offset 0) q`
+	findOutcome = ` cross join lateral (select o.ctid, o.tableoid, o.ending from outcome_{s} o where o.id = u.id and o.slot = u.slot offset 0) o`
+
 	fromURL = ` from url_{s} u join host h on h.id = u.host` + joinQueue + joinOutcome
 )
 
@@ -95,7 +102,7 @@ func newJobTables(id int32) *jobTables {
 		return f(`select w.ord, q.rank, q.id, q.attempt, q.not_before, ` + strings.TrimPrefix(itemColumns, "h.name, ") + `
 			from unnest($2::int[], $3::bigint[], $4::int[], $5::smallint[], $6::int[]) as w (ord, host, job, slot, most)
 			cross join lateral (select q.* from queue_{s} q where q.host = w.host and q.job = w.job and q.slot = w.slot and q.not_before ` + which + ` $1 order by ` + order + ` limit w.most) q
-			join url_{s} u on u.job = q.job and u.slot = q.slot and u.host = q.host and u.fp = q.fp`)
+			cross join lateral (select u.* from url_{s} u where u.job = q.job and u.slot = q.slot and u.host = q.host and u.fp = q.fp offset 0) u`)
 	}
 	return &jobTables{
 		id: id,
@@ -117,44 +124,38 @@ func newJobTables(id int32) *jobTables {
 			, items as (insert into aside_item (fp, job, slot, item) select distinct on (w.job, w.slot, w.fp) w.fp, w.job, w.slot, w.item
 				from new join w on w.job = new.job and w.slot = new.slot and w.fp = new.fp join kept on kept.job = w.job where kept.n < $8 on conflict do nothing)
 			select job from new`),
-		readmit: f(`delete from outcome_{s} o using unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[]) as w (ord, host, fp, job, slot)
-			join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp
-			where o.id = u.id and o.slot = w.slot and o.ending in (` + provisional + `) returning w.ord, u.id, o.ending`),
+		readmit: f(`with w as materialized (select w.ord, o.ctid as at, o.tableoid as part
+				from unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[]) as w (ord, host, fp, job, slot)` + findURL + findOutcome + `
+				where o.ending in (` + provisional + `))
+			delete from outcome_{s} o using w where o.ctid = w.at and o.tableoid = w.part returning w.ord, o.id, o.ending`),
 		readmitURL: f(`update url_{s} u set rank = w.rank, depth = w.depth, priority = w.priority, hops = w.hops, found = w.found, via = w.via, extra = nullif(w.extra, '') from ` + strings.ReplaceAll(foundColumns, "$14", "$1") + `
 			where u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp`),
 		extend: f(`with o as (delete from outcome_{s} o using (select id, slot from outcome_{s} where job = $1 and ending = ` + strconv.Itoa(deferred) + ` and ending > 1 order by id limit $2) d
 				where o.id = d.id and o.slot = d.slot returning o.id, o.host, o.fp, o.attempt, o.slot)
 			insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot) select o.id, o.host, 0, o.fp, $1, u.rank, o.attempt, o.slot
 			from o join url_{s} u on u.job = $1 and u.slot = o.slot and u.host = o.host and u.fp = o.fp returning host, slot`),
-		reopen: f(`with o as (delete from outcome_{s} o using unnest($2::bigint[], $3::uuid[], $4::smallint[]) as w (host, fp, slot)
-				join url_{s} u on u.job = $1 and u.slot = w.slot and u.host = w.host and u.fp = w.fp
-				where o.id = u.id and o.slot = w.slot returning o.id, o.host, o.fp, o.slot, o.ending, o.visit, u.rank),
+		reopen: f(`with w as materialized (select o.ctid as at, o.tableoid as part, u.rank
+				from (select w.host, w.fp, $1::int as job, w.slot from unnest($2::bigint[], $3::uuid[], $4::smallint[]) as w (host, fp, slot)) as w` + findURL + findOutcome + `),
+			o as (delete from outcome_{s} o using w where o.ctid = w.at and o.tableoid = w.part returning o.id, o.host, o.fp, o.slot, o.ending, o.visit, w.rank),
 			q as (insert into queue_{s} (id, host, not_before, fp, job, rank, attempt, slot) select id, host, 0, fp, $1, rank, 0, slot from o)
 			select id, host, slot, ending, coalesce(visit, '') from o`),
 		keepEnded: f(`insert into attempt_{s} (url, n, job, visit) select w.url, coalesce((select max(a.n) from attempt_{s} a where a.url = w.url), 0) + 1, $1, w.visit from unnest($2::bigint[], $3::text[]) as w (url, visit)`),
 
 		// A URL that does not wait is not in the queue, so fewer rows come out than went in.
-		//
-		// The URLs are looked up first, in a materialized step: for new tables without
-		// statistics the planner would read the whole queue of a host for each of them.
-		end: f(`with known as materialized (select u.id, u.rank, w.host, w.fp, w.job, w.slot, w.ending, w.status, w.visit
-				from unnest($2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[]) as w (host, fp, job, slot, ending, status, visit)
-				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
-			gone as (delete from queue_{s} q using known w where q.host = w.host and q.job = w.job and q.rank = w.rank and q.id = w.id and q.slot = w.slot
+		end: f(`with known as materialized (select u.id, w.host, w.fp, w.job, w.slot, w.ending, w.status, w.visit, q.ctid as at, q.tableoid as part
+				from unnest($2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[]) as w (host, fp, job, slot, ending, status, visit)` + findURL + findQueue + `),
+			gone as (delete from queue_{s} q using known w where q.ctid = w.at and q.tableoid = w.part
 				returning w.id, w.host, w.fp, w.job, q.attempt, w.slot, w.ending, w.status, w.visit)
 			insert into outcome_{s} (id, host, ended_at, fp, job, attempt, slot, ending, status, visit) select id, host, $1, fp, job, attempt, slot, ending, nullif(status, 0), visit from gone`),
-		addTexts: f(`insert into content_{s} (url, texts) select u.id, w.texts from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::bytea[]) as w (host, fp, job, slot, texts)
-				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp on conflict (url) do update set texts = excluded.texts`),
-		addLinks: f(`with w as materialized (select w.ord, u.id, w.page, w.links from unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::text[], $7::bytea[]) as w (ord, host, fp, job, slot, page, links)
-				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
+		addTexts: f(`insert into content_{s} (url, texts) select u.id, w.texts from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::bytea[]) as w (host, fp, job, slot, texts)` + findURL + ` on conflict (url) do update set texts = excluded.texts`),
+		addLinks: f(`with w as materialized (select w.ord, u.id, w.page, w.links from unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::text[], $7::bytea[]) as w (ord, host, fp, job, slot, page, links)` + findURL + `),
 			added as (insert into link_{s} (url, page, links) select id, page, links from w on conflict (url) do update set links = excluded.links)
 			select ord, id from w`),
 		addInlinks: f(`insert into inlink_{s} (job, bucket, pages) select $1, w.bucket, w.pages from unnest($2::smallint[], $3::bytea[]) as w (bucket, pages)`),
-		retry: f(`with known as materialized (select u.id, u.rank, w.host, w.job, w.slot, w.attempt, w.not_before, w.visit
-				from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::int[], $6::bigint[], $7::text[]) as w (host, fp, job, slot, attempt, not_before, visit)
-				join url_{s} u on u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp),
+		retry: f(`with known as materialized (select u.id, w.job, w.attempt, w.not_before, w.visit, q.ctid as at, q.tableoid as part
+				from unnest($1::bigint[], $2::uuid[], $3::int[], $4::smallint[], $5::int[], $6::bigint[], $7::text[]) as w (host, fp, job, slot, attempt, not_before, visit)` + findURL + findQueue + `),
 			tried as (update queue_{s} q set attempt = w.attempt, not_before = w.not_before from known w
-				where q.host = w.host and q.job = w.job and q.rank = w.rank and q.id = w.id and q.slot = w.slot returning w.id, w.job, w.visit)
+				where q.ctid = w.at and q.tableoid = w.part returning w.id, w.job, w.visit)
 			insert into attempt_{s} (url, n, job, visit) select t.id, coalesce((select max(a.n) from attempt_{s} a where a.url = t.id), 0) + 1, t.job, t.visit from tried t returning url`),
 		trimAttempts: f(`delete from attempt_{s} a using unnest($1::bigint[]) as w (url) where a.url = w.url and a.n <= (select max(b.n) from attempt_{s} b where b.url = w.url) - ` + strconv.Itoa(store.MaxAttempts)),
 		// The last of the ended URLs marks where to stop.
@@ -174,9 +175,12 @@ func newJobTables(id int32) *jobTables {
 			placed as (select w.*, has.n + row_number() over (partition by w.job, w.host order by w.ord) as place from w join has on has.job = w.job and has.host = w.host)
 			insert into errand_{s} (id, host, fp, job, nested, path) select (select currval('batch') << 17) + ord, host, fp, job, nested, path from placed where place <= ` + strconv.Itoa(store.MaxErrands) + ` order by job, host, fp
 			on conflict (job, host, fp) do nothing returning (id & 131071)::int`),
-		endErrands: f(`update errand_{s} e set ended = true from unnest($1::bigint[], $2::int[], $3::uuid[]) as w (host, job, fp)
-			where e.job = w.job and e.host = w.host and e.fp = w.fp and not e.ended returning e.job`),
-		parkErrands: f(`update errand_{s} e set ended = true from unnest($1::bigint[], $2::int[]) as w (host, job) where e.host = w.host and e.job = w.job and not e.ended returning e.job`),
+		endErrands: f(`with w as materialized (select e.ctid as at from unnest($1::bigint[], $2::int[], $3::uuid[]) as w (host, job, fp)
+				cross join lateral (select e.ctid from errand_{s} e where e.job = w.job and e.host = w.host and e.fp = w.fp and not e.ended offset 0) e)
+			update errand_{s} e set ended = true from w where e.ctid = w.at returning e.job`),
+		parkErrands: f(`with w as materialized (select e.ctid as at from unnest($1::bigint[], $2::int[]) as w (host, job)
+				cross join lateral (select e.ctid from errand_{s} e where e.host = w.host and e.job = w.job and not e.ended offset 0) e)
+			update errand_{s} e set ended = true from w where e.ctid = w.at returning e.job`),
 		errands: f(`select w.ord, e.path, e.nested from unnest($1::int[], $2::bigint[], $3::int[], $4::int[]) as w (ord, host, job, most)
 			cross join lateral (select e.id, e.path, e.nested from errand_{s} e where e.host = w.host and e.job = w.job and not e.ended order by e.id limit w.most) as e order by w.ord, e.id`),
 		auditErrands: f(`select count(*) from errand_{s} where job = $1 and not ended`),

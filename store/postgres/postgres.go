@@ -174,8 +174,8 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 	session["application_name"] = cmp.Or(session["application_name"], "headway")
 	// JIT compilation of a plan over partitions takes longer than running it.
 	session["jit"] = "off"
-	// All our changes join short lists with an index. Plans are made once, and never from
-	// the statistics of an empty table.
+	// All our changes look up short lists in an index. Plans are made once, perhaps when a
+	// table is known to be empty: see findURL.
 	session["plan_cache_mode"] = "force_generic_plan"
 	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
 		session[way] = "off"
