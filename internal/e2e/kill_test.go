@@ -34,10 +34,7 @@ func TestKill(t *testing.T) {
 	// Requests that were in flight, or answered and not committed, are repeated: a
 	// commit takes at most a quarter of a second when the store keeps up and neither
 	// the machine nor its disk stalls.
-	commit := 250 * time.Millisecond
-	if race.Enabled {
-		commit = time.Second // the detector slows the program down
-	}
+	commit := 250*time.Millisecond + race.Extra(750*time.Millisecond)
 	disk := stall.StartDisk(t, w.dir)
 	var inFlight int64
 	for range kills {

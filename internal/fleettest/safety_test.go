@@ -24,11 +24,7 @@ const (
 // graceSince is the grace of a job that started at a time. On a busy machine the limit is
 // noticed later; and the race detector slows the program down.
 func (f *fleet) graceSince(began time.Time) time.Duration {
-	most := grace + f.stalls.Between(began, time.Now())
-	if race.Enabled {
-		most += 3 * time.Second
-	}
-	return most
+	return grace + race.Extra(3*time.Second) + f.stalls.Between(began, time.Now())
 }
 
 // safetyTime is the time limit.

@@ -2,14 +2,14 @@
 // only these run a second time.
 //
 // Everything runs under the race detector. Some tests do less there: they measure
-// memory, or try fewer cases. They use [race.Enabled], or are in a file with the build
-// tag. A test is listed if it uses, directly or through functions of its package, the
-// package race, a test helper that imports it, or a name from a file that only the
-// build without the tag has. Names are compared, not the objects they refer to: it may
-// list a test too many, never one too few.
+// memory, or try fewer cases. They use [race.Enabled] or [race.Short], or are in a file
+// with the build tag. A test is listed if it uses one of these, or a name from a file that
+// only the build without the tag has, directly or through functions of its package and of
+// test helpers. Names are compared, not the objects they refer to: it may list a test too
+// many, never one too few.
 //
-// It prints the packages on one line and a pattern for -run on the next. It fails on
-// code outside tests that depends on the tag.
+// It prints a line for each package: its path and a pattern for -run. It fails on code
+// outside tests that depends on the tag.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -50,6 +51,8 @@ type pack struct {
 // tests are the files of its tests.
 func (p *pack) tests() []string { return slices.Concat(p.TestGoFiles, p.XTestGoFiles) }
 
+func (p *pack) files() []string { return slices.Concat(p.GoFiles, p.tests()) }
+
 func run(ctx context.Context, out io.Writer) error {
 	plain, err := list(ctx)
 	if err != nil {
@@ -59,51 +62,76 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	differs := importers(plain)
-	var paths, names []string
-	for at, p := range plain {
-		other := raced[at]
+	differs, err := helpers(plain)
+	if err != nil {
+		return err
+	}
+	for _, at := range slices.Sorted(maps.Keys(plain)) {
+		p, other := plain[at], raced[at]
 		if at == racePackage {
 			continue
 		}
 		if other == nil || !slices.Equal(p.GoFiles, other.GoFiles) {
 			return fmt.Errorf("%s differs under the race detector, not only its tests", at)
 		}
-		imports := slices.ContainsFunc(slices.Concat(p.TestImports, p.XTestImports), func(i string) bool { return differs[i] })
-		if len(p.tests()) == 0 || !differs[at] && !imports && slices.Equal(p.tests(), other.tests()) {
-			continue
+		names := p.tests()
+		if differs[at] != nil {
+			names = slices.Concat(p.GoFiles, names)
 		}
-		sources := map[string][]byte{}
-		for _, name := range p.tests() {
-			if sources[name], err = os.ReadFile(filepath.Join(p.Dir, name)); err != nil {
-				return err
-			}
+		sources, err := p.read(names)
+		if err != nil {
+			return err
 		}
-		found, err := touched(sources, differs, func(name string) bool { return differs[at] || !slices.Contains(other.tests(), name) })
+		found, err := touched(sources, differs, false, func(name string) bool { return slices.Contains(names, name) && !slices.Contains(other.files(), name) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
-		paths, names = append(paths, at), append(names, found...)
-	}
-	slices.Sort(paths)
-	slices.Sort(names)
-	_, err = fmt.Fprintf(out, "%s\n^(%s)$\n", strings.Join(paths, " "), strings.Join(slices.Compact(names), "|"))
-	return err
-}
-
-// importers are the package race and the packages that import it outside their tests,
-// directly or not.
-func importers(all map[string]*pack) map[string]bool {
-	differs := map[string]bool{racePackage: true}
-	for grown := true; grown; {
-		grown = false
-		for at, p := range all {
-			if !differs[at] && slices.ContainsFunc(p.Imports, func(i string) bool { return differs[i] }) {
-				differs[at], grown = true, true
+		if tests := testsOf(found); len(tests) > 0 {
+			if _, err := fmt.Fprintf(out, "%s ^(%s)$\n", at, strings.Join(tests, "|")); err != nil {
+				return err
 			}
 		}
 	}
-	return differs
+	return nil
+}
+
+// helpers are the packages that use the package race outside their tests, directly or not,
+// with the names in them that differ.
+func helpers(all map[string]*pack) (map[string]map[string]bool, error) {
+	differs := map[string]map[string]bool{racePackage: {"Enabled": true, "Short": true}}
+	for grown := true; grown; {
+		grown = false
+		for at, p := range all {
+			if at == racePackage || !slices.ContainsFunc(p.Imports, func(i string) bool { return differs[i] != nil }) {
+				continue
+			}
+			sources, err := p.read(p.GoFiles)
+			if err != nil {
+				return nil, err
+			}
+			found, err := touched(sources, differs, true, func(string) bool { return false })
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", at, err)
+			}
+			if len(found) > len(differs[at]) {
+				differs[at], grown = found, true
+			}
+		}
+	}
+	return differs, nil
+}
+
+// read returns the text of files of the package.
+func (p *pack) read(names []string) (map[string][]byte, error) {
+	sources := map[string][]byte{}
+	for _, name := range names {
+		source, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil {
+			return nil, err
+		}
+		sources[name] = source
+	}
+	return sources, nil
 }
 
 // list runs go list for all packages of the module.
@@ -133,26 +161,31 @@ func list(ctx context.Context, flags ...string) (map[string]*pack, error) {
 	return all, nil
 }
 
-// touched lists the tests in the sources that use a package that differs or a name of
-// a file of one build only.
-func touched(sources map[string][]byte, differs map[string]bool, own func(name string) bool) ([]string, error) {
+// touched are the names declared in the sources that use a name that differs, of another
+// package or of a file of one build only. With types, so is a type that has such a method, as
+// in a helper: whoever has a value may call the method through an interface.
+func touched(sources map[string][]byte, differs map[string]map[string]bool, types bool, own func(name string) bool) (map[string]bool, error) {
 	uses := map[string]map[string]bool{} // a name of the package to all names it uses
 	reached := map[string]bool{}
+	receivers := map[string][]string{} // the types that have a method of a name
 	for name, source := range sources {
 		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
-		imported := map[string]bool{} // the names of packages that differ
+		imported := map[string]map[string]bool{} // the names that differ, by the name of their package
 		for _, i := range file.Imports {
-			if at, err := strconv.Unquote(i.Path.Value); err != nil {
+			at, err := strconv.Unquote(i.Path.Value)
+			switch {
+			case err != nil:
 				return nil, err
-			} else if !differs[at] {
-				continue
-			} else if i.Name != nil {
-				imported[i.Name.Name] = true
-			} else {
-				imported[path.Base(at)] = true
+			case differs[at] == nil:
+			case i.Name == nil:
+				imported[path.Base(at)] = differs[at]
+			case i.Name.Name == ".":
+				return nil, fmt.Errorf("%s imports %s without a name", name, at)
+			default:
+				imported[i.Name.Name] = differs[at]
 			}
 		}
 		for _, decl := range file.Decls {
@@ -160,10 +193,15 @@ func touched(sources map[string][]byte, differs map[string]bool, own func(name s
 				if uses[d] == nil {
 					uses[d] = map[string]bool{}
 				}
+				if of := receiver(decl); of != "" {
+					receivers[d] = append(receivers[d], of)
+				}
 				ast.Inspect(decl, func(n ast.Node) bool {
-					if id, ok := n.(*ast.Ident); ok {
-						uses[d][id.Name] = true
-						if imported[id.Name] {
+					switch n := n.(type) {
+					case *ast.Ident:
+						uses[d][n.Name] = true
+					case *ast.SelectorExpr:
+						if of, ok := n.X.(*ast.Ident); ok && imported[of.Name][n.Sel.Name] {
 							reached[d] = true
 						}
 					}
@@ -178,30 +216,53 @@ func touched(sources map[string][]byte, differs map[string]bool, own func(name s
 	for grown := true; grown; {
 		grown = false
 		for d, names := range uses {
-			if reached[d] {
-				continue
-			}
 			for name := range names {
-				if reached[name] {
+				if !reached[d] && reached[name] {
 					reached[d], grown = true, true
-					break
+				}
+			}
+		}
+		for d, of := range receivers {
+			for _, of := range of {
+				if types && reached[d] && !reached[of] {
+					reached[of], grown = true, true
 				}
 			}
 		}
 	}
-	var tests []string
 	for d := range reached {
-		switch {
-		case d == "TestMain" || d == "init" || d == "_":
+		if d == "TestMain" || d == "init" || d == "_" {
 			return nil, fmt.Errorf("%s depends on the race detector, and with it every test", d)
-		case strings.HasPrefix(d, "Test"), strings.HasPrefix(d, "Fuzz"), strings.HasPrefix(d, "Example"):
-			tests = append(tests, d)
 		}
 	}
-	if len(tests) == 0 {
-		return nil, errors.New("a file depends on the race detector, but no test does")
+	return reached, nil
+}
+
+// testsOf are the tests among names.
+func testsOf(names map[string]bool) (tests []string) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		for _, kind := range []string{"Test", "Fuzz", "Example"} {
+			if strings.HasPrefix(name, kind) {
+				tests = append(tests, name)
+			}
+		}
 	}
-	return tests, nil
+	return tests
+}
+
+// receiver is the type of a method; empty for other declarations.
+func receiver(decl ast.Decl) (name string) {
+	f, ok := decl.(*ast.FuncDecl)
+	if !ok || f.Recv == nil {
+		return ""
+	}
+	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
 }
 
 // declared are the names that a declaration adds to the package. A method counts by
