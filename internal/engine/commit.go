@@ -35,7 +35,7 @@ func (c *crawler) onCommitted(now time.Time, d *committer.Done) {
 		c.cfg.Committed(time.Now().Add(-took), took, len(commit.Visits))
 	}
 	c.gov.Commit(now, took, len(commit.Visits)+len(commit.Retries))
-	c.queues.endings.stored(d.LowPriority, took)
+	c.queues.endings.stored(now, len(commit.Visits)-d.LowPriority, d.LowPriority, took)
 	requests := make([]frontier.Request, 0, len(batch))
 	visits := commit.Visits // in the order of the entries
 	for i := range batch {

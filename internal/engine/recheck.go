@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"headway/frontier"
@@ -26,36 +25,58 @@ const (
 
 // endingRate adapts how many forbidden URLs go into one commit of a fleet. A commit to a
 // distant store takes as long with one of them as with hundreds, though perhaps a round trip
-// longer than one without any: the number doubles while a commit takes at most twice as long
-// plus [endingTime], and halves otherwise.
+// longer than one of pages: the number doubles while a commit takes at most twice as long as
+// a small one plus [endingTime], and halves otherwise.
 type endingRate struct {
-	most    int
-	without [16]time.Duration // durations of the last commits without any
-	commits int               // commits without any so far
+	most  int
+	small [16]smallCommit // the last ones
+	count int             // of small commits so far
 }
+
+// smallCommit is a commit of pages, or of few forbidden URLs.
+type smallCommit struct {
+	at   time.Time
+	took time.Duration
+}
+
+// smallFor is how long small commits tell how fast the store is. The last one does until
+// there is another: at the end of a job a store that became slow may store nothing else.
+const smallFor = 10 * time.Second
 
 // next is how many go into the next commit.
 func (r *endingRate) next() int { return max(r.most, endingsOfFleet) }
 
-// stored adapts to a commit with that many endings.
-func (r *endingRate) stored(endings int, took time.Duration) {
+// stored adapts to a commit with that many pages and endings.
+func (r *endingRate) stored(now time.Time, pages, endings int, took time.Duration) {
+	if endings == 0 && pages > 0 || endings >= endingsOfFleet && endings < 2*endingsOfFleet {
+		defer r.keep(smallCommit{now, took})
+	}
 	switch {
 	case endings == 0:
-		r.without[r.commits%len(r.without)] = took
-		r.commits++
-	case took > 2*r.shortest()+endingTime:
+	case took > 2*r.shortest(now)+endingTime:
 		r.most = r.next() / 2
 	case endings >= r.next():
 		r.most = min(2*r.next(), store.MaxVisits)
 	}
 }
 
-// shortest is the duration of the shortest recent commit without endings.
-func (r *endingRate) shortest() time.Duration {
-	if r.commits == 0 {
+func (r *endingRate) keep(c smallCommit) {
+	r.small[r.count%len(r.small)] = c
+	r.count++
+}
+
+// shortest is the duration of the shortest recent small commit.
+func (r *endingRate) shortest(now time.Time) time.Duration {
+	if r.count == 0 {
 		return 0
 	}
-	return slices.Min(r.without[:min(r.commits, len(r.without))])
+	least := r.small[(r.count-1)%len(r.small)].took
+	for _, c := range r.small[:min(r.count, len(r.small))] {
+		if now.Sub(c.at) < smallFor {
+			least = min(least, c.took)
+		}
+	}
+	return least
 }
 
 // recheckPage is how many waiting URLs are read at a time to be checked against a new
