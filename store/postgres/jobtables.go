@@ -74,25 +74,30 @@ const (
 
 	// The parts of an entry are looked up one by one (offset 0): for new tables without
 	// statistics the planner would read all URLs of a host for each of them.
-	joinURL     = ` cross join lateral (select u.* from url_{s} u where u.job = {a}.job and u.slot = {a}.slot and u.host = {a}.host and u.fp = {a}.fp offset 0) u join host h on h.id = u.host`
+	lookUp      = ` cross join lateral (select u.* from url_{s} u where u.job = {a}.job and u.slot = {a}.slot and u.host = {a}.host and u.fp = {a}.fp offset 0) u`
+	joinHost    = ` join host h on h.id = u.host`
 	joinQueue   = ` left join lateral (select q.* from queue_{s} q where q.host = u.host and q.job = u.job and q.rank = u.rank and q.id = u.id and q.slot = u.slot offset 0) q on true`
 	joinOutcome = ` left join lateral (select o.* from outcome_{s} o where o.id = u.id and o.slot = u.slot offset 0) o on true`
 
-	// The same for the rows of a change, which then names what it changes by the place in the
-	// table. A plan may have been made when the table was known to be empty, as after the
-	// vacuum that follows the end of the only job: any other join reads all of it each time.
-	findURL     = ` cross join lateral (select u.id, u.slot, u.rank from url_{s} u where u.job = w.job and u.slot = w.slot and u.host = w.host and u.fp = w.fp offset 0) u`
+	// What a change deletes or updates it names by its place in the table. A plan may have been
+	// made when the table was known to be empty, as after the vacuum that follows the end of
+	// the only job: any other join could then read all of it each time.
 	findQueue   = ` cross join lateral (select q.ctid, q.tableoid from queue_{s} q where q.host = w.host and q.job = w.job and q.rank = u.rank and q.id = u.id and q.slot = w.slot offset 0) q`
 	findOutcome = ` cross join lateral (select o.ctid, o.tableoid, o.ending from outcome_{s} o where o.id = u.id and o.slot = u.slot offset 0) o`
 
-	fromURL = ` from url_{s} u join host h on h.id = u.host` + joinQueue + joinOutcome
+	fromURL = ` from url_{s} u` + joinHost + joinQueue + joinOutcome
 )
 
-// fromQueue and fromOutcome are entries that begin with another table.
+// findURL looks up the URLs of the rows w, fromQueue and fromOutcome are entries that begin
+// with another table.
 var (
-	fromQueue   = ` from queue_{s} q` + strings.ReplaceAll(joinURL, "{a}", "q") + joinOutcome
-	fromOutcome = ` from outcome_{s} o` + strings.ReplaceAll(joinURL, "{a}", "o") + joinQueue
+	findURL     = urlOf("w")
+	fromQueue   = ` from queue_{s} q` + urlOf("q") + joinHost + joinOutcome
+	fromOutcome = ` from outcome_{s} o` + urlOf("o") + joinHost + joinQueue
 )
+
+// urlOf looks up the URL of each row of a.
+func urlOf(a string) string { return strings.ReplaceAll(lookUp, "{a}", a) }
 
 // newJobTables returns the statements for a set of tables.
 func newJobTables(id int32) *jobTables {
@@ -102,7 +107,7 @@ func newJobTables(id int32) *jobTables {
 		return f(`select w.ord, q.rank, q.id, q.attempt, q.not_before, ` + strings.TrimPrefix(itemColumns, "h.name, ") + `
 			from unnest($2::int[], $3::bigint[], $4::int[], $5::smallint[], $6::int[]) as w (ord, host, job, slot, most)
 			cross join lateral (select q.* from queue_{s} q where q.host = w.host and q.job = w.job and q.slot = w.slot and q.not_before ` + which + ` $1 order by ` + order + ` limit w.most) q
-			cross join lateral (select u.* from url_{s} u where u.job = q.job and u.slot = q.slot and u.host = q.host and u.fp = q.fp offset 0) u`)
+			` + urlOf("q"))
 	}
 	return &jobTables{
 		id: id,

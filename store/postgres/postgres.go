@@ -175,7 +175,7 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 	// JIT compilation of a plan over partitions takes longer than running it.
 	session["jit"] = "off"
 	// All our changes look up short lists in an index. Plans are made once, perhaps when a
-	// table is known to be empty: see findURL.
+	// table is known to be empty: see findQueue.
 	session["plan_cache_mode"] = "force_generic_plan"
 	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
 		session[way] = "off"

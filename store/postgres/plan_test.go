@@ -36,7 +36,7 @@ func TestPlansOfEmptyTables(t *testing.T) {
 		"readmit":     {jt.readmit, `('{0}', '{1}', array[md5('1')::uuid], '{7}', '{0}')`},
 		"reopen":      {jt.reopen, `(7, '{2}', array[md5('2')::uuid], '{0}')`},
 		"endErrands":  {jt.endErrands, `('{3}', '{7}', array[md5('3')::uuid])`},
-		"finish":      {jt.end, `(1, '{5}', array[md5('5')::uuid], '{7}', '{0}', '{1}', '{200}', '{x}')`},
+		"ended":       {jt.end, `(1, '{5}', array[md5('5')::uuid], '{7}', '{0}', '{1}', '{200}', '{x}')`},
 		"retry":       {jt.retry, `('{8}', array[md5('8')::uuid], '{7}', '{0}', '{1}', '{5}', '{x}')`},
 		"head":        {jt.head, `(1, '{0}', '{6}', '{7}', '{0}', '{1}')`},
 		"parkErrands": {jt.parkErrands, `('{4}', '{7}')`},
