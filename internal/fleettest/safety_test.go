@@ -21,9 +21,12 @@ const (
 	grace       = 2 * time.Second // for requests in flight at the time limit
 )
 
-// graceSince is the grace of a job that started at a time. On a busy machine the limit is
-// noticed later; and the race detector slows the program down.
+// graceSince is the grace of a job that started at a time. In the short form other tests keep
+// the machine busy, so stalls are added.
 func (f *fleet) graceSince(began time.Time) time.Duration {
+	if full {
+		return grace
+	}
 	return grace + race.Extra(3*time.Second) + f.stalls.Between(began, time.Now())
 }
 
