@@ -82,7 +82,7 @@ func run(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		found, err := touched(sources, differs, false, func(name string) bool { return slices.Contains(names, name) && !slices.Contains(other.files(), name) })
+		found, err := touched(sources, differs, false, func(name string) bool { return !slices.Contains(other.files(), name) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
@@ -162,9 +162,9 @@ func list(ctx context.Context, flags ...string) (map[string]*pack, error) {
 }
 
 // touched are the names declared in the sources that use a name that differs, of another
-// package or of a file of one build only. With types, so is a type that has such a method, as
-// in a helper: whoever has a value may call the method through an interface.
-func touched(sources map[string][]byte, differs map[string]map[string]bool, types bool, own func(name string) bool) (map[string]bool, error) {
+// package or of a file of one build only. In a helper so is a type that has such a method:
+// whoever has a value may call the method through an interface.
+func touched(sources map[string][]byte, differs map[string]map[string]bool, helper bool, own func(name string) bool) (map[string]bool, error) {
 	uses := map[string]map[string]bool{} // a name of the package to all names it uses
 	reached := map[string]bool{}
 	receivers := map[string][]string{} // the types that have a method of a name
@@ -222,9 +222,9 @@ func touched(sources map[string][]byte, differs map[string]map[string]bool, type
 				}
 			}
 		}
-		for d, of := range receivers {
-			for _, of := range of {
-				if types && reached[d] && !reached[of] {
+		for d, types := range receivers {
+			for _, of := range types {
+				if helper && reached[d] && !reached[of] {
 					reached[of], grown = true, true
 				}
 			}
