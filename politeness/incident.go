@@ -66,7 +66,7 @@ func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 		s.flags &^= severalURLs | noStep | trying
 		s.trial.held, s.trial.own = 0, 0
 	}
-	if canary || s.calm < doubtFrom {
+	if canary || s.calm < doubtFrom && !s.slow() {
 		s.flags |= severalURLs
 	}
 	own := p.backOff(s, at, canary, e)
@@ -167,6 +167,7 @@ func (p *Policy) congestion(s *State, at, sent int64, overloaded bool, e *Effect
 	}
 	if bits.OnesCount16(s.congested) >= congestionAt || s.overloads >= congestionAt {
 		e.cause = causeCongestion
+		s.uncured = 0
 		p.incident(s, at, sent, false, maxInterval, e)
 	}
 }
