@@ -19,14 +19,26 @@ func ExampleNew() {
 	}
 	fmt.Println(g.Permits(now), g.Reason())
 
-	// It returns, and the next ones are fast again.
+	// It is done: what it took returns at once.
 	g.Commit(now, now.Sub(began), 500)
+	fmt.Println(g.Permits(now))
+
+	// Then memory is nearly full for two seconds.
+	for range 21 {
+		now = now.Add(100 * time.Millisecond)
+		g.Memory(now, 95, 100)
+	}
+	fmt.Println(g.Permits(now), g.Reason())
+
+	// What that took returns evenly.
 	for range 300 {
 		now = now.Add(100 * time.Millisecond)
-		g.Commit(now, 20*time.Millisecond, 100)
+		g.Memory(now, 50, 100)
 	}
 	fmt.Println(g.Permits(now), g.Reason())
 	// Output:
 	// 25 storage
+	// 100
+	// 25 memory
 	// 100
 }

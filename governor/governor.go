@@ -9,9 +9,12 @@
 //
 // Guarantees: a signal that stays high for a second halves the permits, and again each
 // further second, but never on stale data. Permits return one by one, all within
-// [ReturnWithin] once every signal is low. There is always at least one permit, so that
-// recovery is noticed. An occasional slow commit never costs a permit. [Governor.Reason]
-// names the signal that reduced the permits.
+// [ReturnWithin] once every signal is low. A single commit that hangs takes permits only
+// until it is done: then they return at once, if all signals are low without it and the
+// commit before did not hang too. What had been cut when another signal was high returns one
+// by one. There is always at least one permit, so that recovery is noticed. An occasional
+// slow commit costs no permit unless it hangs for more than a second.
+// [Governor.Reason] names the signal that reduced the permits.
 //
 // A Governor has no clock, starts no goroutine and measures nothing: the same calls with
 // the same times give the same permits.
@@ -40,7 +43,8 @@ const (
 	// Interval is how long a signal must be high before permits are cut, and the time
 	// between two cuts. A cut halves the permits.
 	Interval = time.Second
-	// ReturnWithin is the time in which all permits return, evenly.
+	// ReturnWithin is the time in which all permits return, evenly, except after a single
+	// commit that hung.
 	ReturnWithin = 30 * time.Second
 	// Fade is how long a signal is valid. An older one is ignored.
 	Fade = 10 * time.Second
@@ -92,8 +96,16 @@ type Governor struct {
 	now      time.Time // time up to which permits are counted
 	next     time.Time // when permits may be cut, or the next one returns
 	level    level
-	reason   signal // what cut permits last
+	reason   signal // what cut permits last, of those that are missing
 	inFlight int    // maximum since the last cut; 0 if unknown
+	hang     hang
+}
+
+// hang is what a commit that hangs took, to be given back when it is done.
+type hang struct {
+	permits int    // before the first cut that only the commit under way caused; 0 for none
+	reason  signal // of the cuts before that
+	again   bool   // the commit before took permits too
 }
 
 // level is the combined result of all signals.
@@ -126,7 +138,11 @@ func New(c Config) *Governor {
 // Commit reports a completed commit. Both slow and full commits count: others wait behind
 // them. The fixed cost of even a small commit does not count: on a slow but steady disk,
 // fewer fetches would not make commits faster.
+//
+// The permits that this commit took because it hung return now if all signals are low
+// without it, and the one before did not hang too.
 func (g *Governor) Commit(now time.Time, took time.Duration, pages int) {
+	g.advance(now)
 	few := pages*fewPages <= g.cfg.CommitPages
 	switch {
 	case g.fixed == 0 && few:
@@ -138,6 +154,14 @@ func (g *Governor) Commit(now time.Time, took time.Duration, pages int) {
 	}
 	g.fixed = min(g.fixed, maxFixed*g.cfg.CommitTarget)
 	load := max(float64(took-g.fixed)/float64(g.cfg.CommitTarget), float64(pages)/float64(g.cfg.CommitPages))
+	hung := g.hang.permits > 0
+	if hung {
+		g.observe(now, storage, g.commits) // without this one
+		if g.level == low && !g.hang.again {
+			g.permits, g.reason = max(g.permits, g.hang.permits), g.hang.reason
+		}
+	}
+	g.hang = hang{again: hung}
 	g.commits += (min(load, worst) - g.commits) / smoothing
 	g.observe(now, storage, g.commits)
 }
@@ -181,8 +205,8 @@ func (g *Governor) Permits(now time.Time) int {
 	return g.permits
 }
 
-// Reason names the signal that made the last cut: "storage", "parse" or "memory"; "" if no
-// permits are missing.
+// Reason names the signal that made the last cut whose permits have not been given back:
+// "storage", "parse" or "memory"; "" if no permits are missing.
 func (g *Governor) Reason() string {
 	if g.permits == g.cfg.Workers {
 		return ""
@@ -195,8 +219,18 @@ func (g *Governor) observe(now time.Time, s signal, load float64) {
 	g.advance(now)
 	g.gauges[s] = gauge{load, g.now}
 	g.judge()
-	if load < marks[s].high || g.now.Before(g.next) || g.permits == g.cfg.Min {
+	if load < marks[s].high {
 		return
+	}
+	hangs := s == storage && g.commits < marks[storage].high
+	if !hangs {
+		g.hang.permits = 0 // more than the hang is high: what is missing returns evenly
+	}
+	if g.now.Before(g.next) || g.permits == g.cfg.Min {
+		return
+	}
+	if hangs && g.hang.permits == 0 {
+		g.hang.permits, g.hang.reason = g.permits, g.reason
 	}
 	used := g.permits
 	if g.inFlight > 0 {
@@ -241,7 +275,7 @@ func (g *Governor) advance(now time.Time) {
 		g.restorePermits(at)
 		g.gauges[s] = gauge{}
 		if s == storage {
-			g.commits, g.fixed = 0, 0
+			g.commits, g.fixed, g.hang = 0, 0, hang{}
 		}
 		g.judge()
 	}

@@ -163,7 +163,8 @@ func TestHealthyStore(t *testing.T) {
 	}
 }
 
-// TestHungStore has a commit that does not return for half a minute.
+// TestHungStore has a commit that does not return for half a minute. When it does, all
+// permits are back at once, and stay.
 func TestHungStore(t *testing.T) {
 	hang := time.Duration(0)
 	m := &machine{g: New(Config{}), latency: 100 * time.Millisecond, now: start, commit: func(int) time.Duration { return 20*time.Millisecond + hang }}
@@ -179,9 +180,165 @@ func TestHungStore(t *testing.T) {
 	if m.worst > 16_000 {
 		t.Errorf("%d pages wait", m.worst)
 	}
-	m.run(18*time.Second+ReturnWithin+5*time.Second, nil)
-	if got := m.g.Permits(m.now); got != DefaultWorkers {
-		t.Errorf("%d permits after it returned", got)
+	for hung := m.began; m.began.Equal(hung); {
+		m.run(tick, nil)
+	}
+	if got := m.g.Permits(m.now); got != DefaultWorkers || m.g.Reason() != "" {
+		t.Errorf("%d permits when it returned, reason %q", got, m.g.Reason())
+	}
+	m.run(5*time.Second, func() { // what waits is stored, in full commits
+		if got := m.g.Permits(m.now); got != DefaultWorkers {
+			t.Fatalf("%d permits after it returned", got)
+		}
+	})
+}
+
+// stall reports a commit that is under way for a time, and other signals, every 50 ms.
+func stall(g *Governor, now time.Time, d time.Duration, others func(time.Time)) (end time.Time) {
+	for end = now.Add(d); now.Before(end); now = now.Add(50 * time.Millisecond) {
+		if others != nil {
+			others(now)
+		}
+		g.Stalled(now, end.Add(-d))
+	}
+	return end
+}
+
+// TestHangDone has a commit that hangs for ten seconds. How many of 100 permits there are
+// when it is done depends on the other signals and on the commits before it.
+func TestHangDone(t *testing.T) {
+	const long = 10 * time.Second
+	memory := func(g *Governor, share int) func(time.Time) {
+		return func(now time.Time) { g.Memory(now, int64(share), 100) }
+	}
+	for name, tc := range map[string]struct {
+		play   func(g *Governor, now time.Time) time.Time // up to the end of a commit
+		took   time.Duration
+		want   int
+		reason string
+	}{
+		"nothing else is high": {func(g *Governor, now time.Time) time.Time {
+			return stall(g, now, long, memory(g, 50))
+		}, long, 100, ""},
+		"commits before it were fast": {func(g *Governor, now time.Time) time.Time {
+			for range 20 {
+				now = now.Add(200 * time.Millisecond)
+				g.Commit(now, 100*time.Millisecond, 200)
+			}
+			return stall(g, now, long, nil)
+		}, long, 100, ""},
+		"few permits were in use": {func(g *Governor, now time.Time) time.Time {
+			return stall(g, now, long, func(time.Time) { g.InFlight(7) })
+		}, long, 100, ""},
+		"memory is high": {func(g *Governor, now time.Time) time.Time {
+			return stall(g, now, long, memory(g, 95))
+		}, long, 1, "memory"},
+		"memory became high at the end": {func(g *Governor, now time.Time) time.Time {
+			now = stall(g, now, long, nil)
+			g.Memory(now, 95, 100)
+			return now
+		}, long, 1, "storage"},
+		"memory is not low": {func(g *Governor, now time.Time) time.Time {
+			return stall(g, now, long, memory(g, 85))
+		}, long, 1, "storage"},
+		"parsers are not idle": {func(g *Governor, now time.Time) time.Time {
+			return stall(g, now, long, func(now time.Time) { g.Parse(now, 60, 100) })
+		}, long, 1, "storage"},
+		"memory was high meanwhile": {func(g *Governor, now time.Time) time.Time {
+			end := now.Add(long)
+			return stall(g, now, long, func(now time.Time) {
+				if left := end.Sub(now); left > 2*time.Second && left < 7*time.Second {
+					g.Memory(now, 95, 100)
+				} else {
+					g.Memory(now, 50, 100)
+				}
+			})
+		}, long, 1, "memory"},
+		"memory had cut before": {func(g *Governor, now time.Time) time.Time {
+			for range 3 {
+				g.Memory(now, 95, 100)
+				now = now.Add(Interval)
+			}
+			return stall(g, now, long, memory(g, 50))
+		}, long, 27, "memory"}, // 25, and two returned before the commit counted
+		"commits before it were slow": {func(g *Governor, now time.Time) time.Time {
+			for range 10 {
+				now = now.Add(200 * time.Millisecond)
+				g.Commit(now, 200*time.Millisecond, 500)
+			}
+			return stall(g, now, long, nil)
+		}, long, 1, "storage"},
+		"it hung before its last attempt": {func(g *Governor, now time.Time) time.Time {
+			return stall(g, now, long, nil)
+		}, 20 * time.Millisecond, 100, ""},
+		"two in a row": {func(g *Governor, now time.Time) time.Time {
+			now = stall(g, now, long, nil)
+			g.Commit(now, long, 500)
+			return stall(g, now, long, nil)
+		}, long, 1, "storage"},
+		"two in a row, before their last attempts": {func(g *Governor, now time.Time) time.Time {
+			now = stall(g, now, long, nil)
+			g.Commit(now, 20*time.Millisecond, 500)
+			return stall(g, now, long, nil)
+		}, 20 * time.Millisecond, 1, "storage"},
+		"a fast one between two": {func(g *Governor, now time.Time) time.Time {
+			now = stall(g, now, long, nil)
+			g.Commit(now, long, 500)
+			now = now.Add(time.Second)
+			g.Commit(now, 20*time.Millisecond, 100)
+			return stall(g, now, long, nil)
+		}, long, 100, ""},
+		"its signal expired": {func(g *Governor, now time.Time) time.Time {
+			return stall(g, now, long, nil).Add(Fade + ReturnWithin/10)
+		}, long, 11, "storage"},
+		"the signal of one before it expired": {func(g *Governor, now time.Time) time.Time {
+			now = stall(g, now, long, nil).Add(Fade + ReturnWithin)
+			g.Commit(now, long, 500)
+			return stall(g, now, long, nil)
+		}, long, 100, ""},
+		"commits had cut before": {func(g *Governor, now time.Time) time.Time {
+			for range 9 {
+				now = now.Add(100 * time.Millisecond)
+				g.Commit(now, 20*time.Millisecond, 1000)
+			}
+			now = now.Add(Interval)
+			g.Commit(now, 20*time.Millisecond, 920) // the average stays at 0.92
+			g.Commit(now, 20*time.Millisecond, 0)
+			return stall(g, now, long, nil)
+		}, long, 52, "storage"}, // 50, and two returned before the commit counted
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := New(Config{Workers: 100})
+			now := tc.play(g, start)
+			g.Commit(now, tc.took, 500)
+			if got := g.Permits(now); got != tc.want || g.Reason() != tc.reason {
+				t.Errorf("%d permits, reason %q; want %d, %q", got, g.Reason(), tc.want, tc.reason)
+			}
+			// The rest returns evenly.
+			for range 10 {
+				now = now.Add(20 * time.Millisecond)
+				g.Memory(now, 50, 100)
+				g.Parse(now, 0, 100)
+				g.Commit(now, 20*time.Millisecond, 100)
+			}
+			want := min(100, tc.want+10)
+			if got := g.Permits(now.Add(ReturnWithin / 10)); got < want || got > want+1 {
+				t.Errorf("%d permits after a tenth of the time, want %d", got, want)
+			}
+		})
+	}
+}
+
+// TestSlowCommits has a store whose commits all take four seconds: only the first one gives
+// back what it took.
+func TestSlowCommits(t *testing.T) {
+	g, now := New(Config{Workers: 100}), start
+	for i, want := range []int{100, 12, 1, 1, 1} {
+		now = stall(g, now, 4*time.Second, nil)
+		g.Commit(now, 4*time.Second, 500)
+		if got := g.Permits(now); got != want {
+			t.Errorf("%d permits after commit %d, want %d", got, i, want)
+		}
 	}
 }
 
@@ -351,18 +508,24 @@ func TestLimitsOfNothing(t *testing.T) {
 
 // TestBounds sends random signals at random times: permits stay within their bounds, fall
 // by at most half per interval, rise by at most their share of the time, and depend only on
-// the calls.
+// the calls. When a commit that hung is done, they may rise to what they were before it,
+// unless memory or the parsers are not low, or something else cut permits meanwhile.
 func TestBounds(t *testing.T) {
+	returned := 0 // how often permits returned at once
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		cfg := Config{Workers: 1 + r.IntN(1000), Min: r.IntN(5)}
 		g, twin := New(cfg), New(cfg)
 		now, last := start, g.Permits(start)
 		lastCut := start.Add(-time.Hour)
+		before := 0               // permits before the commit under way took some
+		var loads [4]float64      // of memory and parse
+		var reported [4]time.Time // when
 		for range 5000 {
 			d := time.Duration(r.ExpFloat64() * float64(200*time.Millisecond))
 			now = now.Add(d)
 			kind, load := r.IntN(4), r.Float64()*1.3
+			loads[kind], reported[kind] = load, now
 			for _, g := range []*Governor{g, twin} {
 				switch kind {
 				case 0:
@@ -376,6 +539,20 @@ func TestBounds(t *testing.T) {
 				}
 			}
 			got := g.Permits(now)
+			evenly := last + 1 + int(d/(ReturnWithin/time.Duration(cfg.Workers)))
+			most := evenly
+			if kind == 0 {
+				busy := func(kind int, low float64) bool {
+					return loads[kind] > low+.001 && now.Sub(reported[kind]) < Fade
+				}
+				if !busy(1, marks[memory].low) && !busy(2, marks[parse].low) {
+					most = max(evenly, before)
+				}
+				before = 0
+			}
+			if got > evenly {
+				returned++
+			}
 			switch {
 			case got != twin.Permits(now) || g.Reason() != twin.Reason():
 				t.Fatalf("seed %d: two governors disagree", seed)
@@ -385,14 +562,22 @@ func TestBounds(t *testing.T) {
 				t.Fatalf("seed %d: from %d to %d permits", seed, last, got)
 			case got < last && now.Sub(lastCut) < Interval:
 				t.Fatalf("seed %d: two cuts within %v", seed, now.Sub(lastCut))
-			case got > last+1+int(d/(ReturnWithin/time.Duration(cfg.Workers))):
+			case got > most:
 				t.Fatalf("seed %d: from %d to %d permits in %v", seed, last, got, d)
 			}
 			if got < last {
 				lastCut = now
+				if kind != 3 {
+					before = 0
+				} else if before == 0 {
+					before = last
+				}
 			}
 			last = got
 		}
+	}
+	if returned == 0 {
+		t.Error("no commit gave permits back")
 	}
 }
 
