@@ -222,7 +222,7 @@ func (g *Governor) observe(now time.Time, s signal, load float64) {
 	if load < marks[s].high {
 		return
 	}
-	hangs := s == storage && g.commits < marks[storage].high
+	hangs := s == storage && g.levelAt(g.commits) != high
 	if !hangs {
 		g.hang.permits = 0 // more than the hang is high: what is missing returns evenly
 	}
@@ -242,17 +242,27 @@ func (g *Governor) observe(now time.Time, s signal, load float64) {
 	g.next = g.now.Add(Interval)
 }
 
-// judge combines all signals, and restarts the timer when the level changes.
-func (g *Governor) judge() {
+// levelAt combines all signals, with a load of the store.
+func (g *Governor) levelAt(store float64) level {
 	sum := low
 	for s, m := range marks {
-		switch load := g.gauges[s].load; {
+		load := g.gauges[s].load
+		if signal(s) == storage {
+			load = store
+		}
+		switch {
 		case load >= m.high:
 			sum = high
 		case load > m.low:
 			sum = max(sum, even)
 		}
 	}
+	return sum
+}
+
+// judge combines all signals, and restarts the timer when the level changes.
+func (g *Governor) judge() {
+	sum := g.levelAt(g.gauges[storage].load)
 	if sum == g.level {
 		return
 	}

@@ -254,6 +254,17 @@ func TestHangDone(t *testing.T) {
 				}
 			})
 		}, long, 1, "memory"},
+		"memory was high until a cut": {func(g *Governor, now time.Time) time.Time {
+			began := now
+			return stall(g, now, 3300*time.Millisecond, func(now time.Time) {
+				switch now.Sub(began) {
+				case 500 * time.Millisecond, time.Second, 2 * time.Second:
+					g.Memory(now, 95, 100)
+				case 3200 * time.Millisecond: // rarely reported: it became low after the last cut
+					g.Memory(now, 50, 100)
+				}
+			})
+		}, 3300 * time.Millisecond, 25, "storage"},
 		"memory had cut before": {func(g *Governor, now time.Time) time.Time {
 			for range 3 {
 				g.Memory(now, 95, 100)

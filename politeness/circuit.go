@@ -8,6 +8,7 @@ const circuitAfter = 10
 // failure and do not double it.
 func (p *Policy) failure(s *State, at, sent int64, e *Effect) {
 	s.stuck(at)
+	s.flags &^= wasSlow
 	e.charge = ChargeFailure
 	joins := sent <= s.failedAt
 	if !joins || !s.flags.has(open) {

@@ -8,7 +8,7 @@ import (
 
 // stateVersion is the first byte of an encoded State. A change of the fields or of their
 // meaning needs a new version; old versions can still be read.
-const stateVersion = 3
+const stateVersion = 4
 
 // ErrVersion is returned when a State was written by an unknown version of this package. The
 // host is then unknown: treat it as after an unclean end.
@@ -90,8 +90,11 @@ func (s *State) wire(w *wire) {
 	number(w, &s.latencies, 2*medianOf-1)
 	number(w, &s.uncured, maxUncured)
 	known := allFlags
-	if w.version < 3 {
+	switch {
+	case w.version < 3:
 		known = paused<<1 - 1
+	case w.version < 4:
+		known = wasSlow - 1
 	}
 	number(w, &s.flags, known)
 	if w.version >= 2 {

@@ -57,8 +57,8 @@ func TestStateRoundTrips(t *testing.T) {
 	}
 }
 
-// TestOlderStates decodes a state stored before operators could set an interval, and before
-// trials.
+// TestOlderStates decodes a state stored before operators could set an interval, before
+// trials, and before slow responses were told from other incidents.
 func TestOlderStates(t *testing.T) {
 	want := politeness.New("host").WithCrawlDelay(3 * time.Second)
 	b, err := want.MarshalBinary()
@@ -66,7 +66,7 @@ func TestOlderStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	const later = 17 // fields, each a byte while it is zero
-	for version, n := range []int{1: len(b) - later - 1, 2: len(b) - later} {
+	for version, n := range []int{1: len(b) - later - 1, 2: len(b) - later, 3: len(b)} {
 		if n == 0 {
 			continue
 		}
@@ -98,7 +98,7 @@ func TestStateDecodingRefuses(t *testing.T) {
 	}{
 		"nothing":            {nil, false},
 		"an older version":   {changed(0, 0), true},
-		"a newer version":    {changed(0, 4), true},
+		"a newer version":    {changed(0, 5), true},
 		"half of it":         {good[:len(good)/2], false},
 		"all but a byte":     {good[:len(good)-1], false},
 		"too much":           {append(append([]byte(nil), good...), 0), false},

@@ -52,7 +52,7 @@ func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 		e.changes |= Joined
 		if s.flags.has(inferred) {
 			p.backOff(s, at, false, e)
-			s.flags = s.flags&^inferred | refusing
+			s.flags = s.flags&^(inferred|wasSlow) | refusing
 		}
 		return
 	}
@@ -66,7 +66,7 @@ func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 		s.flags &^= severalURLs | noStep | trying
 		s.trial.held, s.trial.own = 0, 0
 	}
-	if canary || s.calm < doubtFrom && !s.slow() {
+	if canary || s.calm < doubtFrom && !s.flags.has(wasSlow) {
 		s.flags |= severalURLs
 	}
 	own := p.backOff(s, at, canary, e)
@@ -89,7 +89,7 @@ func (p *Policy) refusal(s *State, at, sent int64, joins bool, e *Effect) {
 		}
 		p.incident(s, at, sent, canary, most, e)
 	}
-	s.flags = s.flags&^inferred | refusing
+	s.flags = s.flags&^(inferred|wasSlow) | refusing
 }
 
 // incident slows the host once, however many responses will report it: it fails the current
@@ -123,7 +123,7 @@ func (s *State) settle(at int64) {
 	s.clean, s.cleanSince, s.calm = 0, 0, 0
 	s.congested, s.answered, s.overloads = 0, 0, 0
 	s.latencies = 0
-	s.flags |= inferred // cleared by a refusal
+	s.flags = s.flags&^wasSlow | inferred // cleared by a refusal
 }
 
 const (
@@ -167,7 +167,6 @@ func (p *Policy) congestion(s *State, at, sent int64, overloaded bool, e *Effect
 	}
 	if bits.OnesCount16(s.congested) >= congestionAt || s.overloads >= congestionAt {
 		e.cause = causeCongestion
-		s.uncured = 0
 		p.incident(s, at, sent, false, maxInterval, e)
 	}
 }
@@ -210,6 +209,7 @@ func (p *Policy) success(s *State, at, sent int64, e *Effect) {
 			} else {
 				p.incident(s, at, sent, false, maxInterval, e)
 			}
+			s.flags |= wasSlow
 			return
 		}
 	}

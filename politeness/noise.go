@@ -295,11 +295,8 @@ func (s *State) isURLTrouble(a *Answer, canary bool) bool {
 	if canary {
 		return !s.flags.has(severalURLs)
 	}
-	return s.calm > 0 || s.slow()
+	return s.calm > 0
 }
-
-// slow reports whether the last incident was slow responses: the host served until then.
-func (s *State) slow() bool { return s.uncured > 0 && s.flags.has(inferred) }
 
 // chargeURL handles a refusal that concerns only its URL. What its earlier refusals taught is
 // undone. A canary for a single URL waits as long as after the first refusal; after its last

@@ -84,8 +84,9 @@ const (
 	trying                        // the trial's pace will be set when the host serves again
 	not429                        // a refusal of the trial was not a 429
 	noise429                      // the noise includes 429
+	wasSlow                       // the last incident was slow responses, and nothing has failed since
 
-	allFlags = refusing | probing | testing | settled | open | inferred | paused | noStep | severalURLs | trying | not429 | noise429
+	allFlags = refusing | probing | testing | settled | open | inferred | paused | noStep | severalURLs | trying | not429 | noise429 | wasSlow
 )
 
 func (f flags) has(x flags) bool { return f&x != 0 }
