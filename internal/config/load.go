@@ -84,6 +84,9 @@ const fileFlag = "config"
 // patienceKey is the setting with a different default for jobs.
 const patienceKey = "patience"
 
+// presetKey is the setting that others have their values from.
+const presetKey = "preset"
+
 // Register adds a flag for each setting that has one, and the flag that names
 // the file.
 func Register(fs *pflag.FlagSet) { register(fs, func(s *Setting) bool { return !s.Fleet }) }
@@ -271,8 +274,13 @@ func LoadJob(flags *pflag.FlagSet, environ []string, asked Asked) (*Settings, er
 }
 
 // Layers are the settings of a process in its flags, its environment and its file, read
-// once.
-type Layers struct{ byFlag, byEnv, byFile map[string]given }
+// once. They are safe for concurrent use.
+type Layers struct {
+	byFlag, byEnv, byFile map[string]given
+
+	mu       sync.Mutex
+	byPreset map[string]*Settings // of jobs that set nothing else; they are not changed
+}
 
 // ReadLayers reads the flags, the environment and the file.
 func ReadLayers(flags *pflag.FlagSet, environ []string) (l *Layers, err error) {
@@ -307,6 +315,46 @@ func (l *Layers) Job(asked Asked) (*Settings, error) {
 		}
 		byJob[key] = given{texts: texts, source: "job", text: true} // a job names no files
 	}
+	preset := l.over(byJob)
+	if _, err := preset.set(find(presetKey), nil); err != nil {
+		return nil, err
+	}
+	base, err := l.ofPreset(preset.settings.Preset)
+	if err != nil { // perhaps because of a value that the job replaces
+		return l.job(byJob)
+	}
+	settings := base.clone()
+	for s := range all {
+		if g, ok := byJob[s.Key]; ok {
+			if err := g.assign(s.at(settings)); err != nil {
+				return nil, s.refuse(g.source, err)
+			}
+		}
+	}
+	return settings, nil
+}
+
+// ofPreset returns the settings of jobs that set nothing but this preset. They are loaded
+// once: a server needs them for every job that it creates or shows. The caller clones them.
+func (l *Layers) ofPreset(name string) (*Settings, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if base := l.byPreset[name]; base != nil {
+		return base, nil
+	}
+	base, err := l.job(map[string]given{presetKey: {texts: []string{name}, source: string(ByJob)}})
+	if err != nil {
+		return nil, err
+	}
+	if l.byPreset == nil {
+		l.byPreset = map[string]*Settings{}
+	}
+	l.byPreset[name] = base
+	return base, nil
+}
+
+// job loads the settings of a job from all layers.
+func (l *Layers) job(byJob map[string]given) (*Settings, error) {
 	settings, origins, err := l.join(byJob)
 	if err != nil {
 		return nil, err
@@ -321,14 +369,18 @@ func (l *Layers) Job(asked Asked) (*Settings, error) {
 
 // join joins the layers, with those of a job as the strongest.
 func (l *Layers) join(byJob map[string]given) (*Settings, []Origin, error) {
-	all := loader{
+	return l.over(byJob).load()
+}
+
+// over returns a loader of the layers, with those of a job as the strongest.
+func (l *Layers) over(byJob map[string]given) *loader {
+	return &loader{
 		settings: new(Settings),
 		layers: []struct {
 			layer Layer
 			given map[string]given
 		}{{ByJob, byJob}, {ByFlag, l.byFlag}, {ByEnvironment, l.byEnv}, {ByFile, l.byFile}},
 	}
-	return all.load()
 }
 
 // fromEnviron selects our variables. An empty one counts as not set.
@@ -390,8 +442,7 @@ func (l *loader) divide() error {
 
 func (l *loader) load() (*Settings, []Origin, error) {
 	// Other values depend on the preset, so it comes first.
-	preset := find("preset")
-	if _, err := l.set(preset, nil); err != nil {
+	if _, err := l.set(find(presetKey), nil); err != nil {
 		return nil, nil, err
 	}
 	if err := l.divide(); err != nil {

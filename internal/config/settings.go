@@ -103,6 +103,18 @@ type Settings struct {
 	Log      Log
 }
 
+// clone returns a copy that shares nothing which can be changed.
+func (s *Settings) clone() *Settings {
+	c := *s
+	for _, list := range []*[]string{
+		&c.Seeds, &c.ScopeHosts, &c.Include, &c.Exclude, &c.Content, &c.Format, &c.Owned, &c.Pace.AddressRanges, &c.Header, &c.AllowPrivate, &c.Fleet.ArchivePrivate,
+	} {
+		*list = slices.Clone(*list)
+	}
+	c.Ports = slices.Clone(c.Ports)
+	return &c
+}
+
 // JSONL is the content of a line of JSON.
 type JSONL struct{ Links bool }
 

@@ -159,8 +159,10 @@ var (
 // OfJob reports whether a fleet job may set it. The rest is up to the operator.
 func (s *Setting) OfJob() bool {
 	for i := range Table {
-		if slices.Contains(ofJob, Table[i].Title) && slices.ContainsFunc(Table[i].Settings, func(x Setting) bool { return x.Key == s.Key }) {
-			return !slices.Contains(ofWorker, s.Key)
+		for j := range Table[i].Settings {
+			if Table[i].Settings[j].Key == s.Key {
+				return slices.Contains(ofJob, Table[i].Title) && !slices.Contains(ofWorker, s.Key)
+			}
 		}
 	}
 	return false
