@@ -295,7 +295,7 @@ func (s *Store) hostRefs(ctx context.Context, names map[string]bool, create bool
 	find := func(sql string, args ...any) error {
 		var name string
 		var ref hostRef
-		r, err := s.pool.Query(ctx, sql, args...)
+		r, err := s.reading(ctx).Query(ctx, sql, args...)
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (s *Store) single(ctx context.Context, sql string, args []any, take func(pg
 		err := s.fault.Stop(sql)
 		if err == nil {
 			var r pgx.Rows
-			if r, err = s.pool.Query(ctx, sql, args...); err == nil {
+			if r, err = s.reading(ctx).Query(ctx, sql, args...); err == nil {
 				err = take(r)
 			}
 		}
@@ -136,7 +136,7 @@ func affected(n int, err func(got int64) error) func(pgconn.CommandTag) error {
 
 // read runs a query of several statements in one snapshot.
 func (s *Store) read(ctx context.Context, do func(tx pgx.Tx) error) error {
-	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, do)
+	err := pgx.BeginTxFunc(ctx, s.reading(ctx), pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, do)
 	return wrap(err)
 }
 

@@ -58,7 +58,7 @@ func (s *Store) HostOrders(ctx context.Context, host string, most int) ([]store.
 // orders reads a part of the log.
 func (s *Store) orders(ctx context.Context, which string, args ...any) ([]store.Order, error) {
 	var list []store.Order
-	r, err := s.pool.Query(ctx, "select o.id, o.at, o.who, o.what, o.tenant, o.job, o.host, o.worker, o.about, o.before, o.after from control o where "+which, args...)
+	r, err := s.reading(ctx).Query(ctx, "select o.id, o.at, o.who, o.what, o.tenant, o.job, o.host, o.worker, o.about, o.before, o.after from control o where "+which, args...)
 	if err == nil {
 		var o store.Order
 		var at int64

@@ -87,7 +87,7 @@ func (s *Store) Endpoints(ctx context.Context, q store.EndpointQuery) ([]store.E
 
 func (s *Store) endpoints(ctx context.Context, which string, args ...any) ([]store.Endpoint, error) {
 	var list []store.Endpoint
-	r, err := s.pool.Query(ctx, "select "+endpointFacts+" from endpoint e where "+which+" order by e.tenant, e.created_at, e.id", args...)
+	r, err := s.reading(ctx).Query(ctx, "select "+endpointFacts+" from endpoint e where "+which+" order by e.tenant, e.created_at, e.id", args...)
 	if err == nil {
 		err = scanEndpoints(&list)(r)
 	}

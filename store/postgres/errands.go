@@ -88,7 +88,7 @@ func (s *Store) Errands(ctx context.Context, wants []store.Want) ([]store.Errand
 			w := &wants[i]
 			ords, jobs, most, hosts = append(ords, int32(i)), append(jobs, int32(w.Job)), append(most, fits(max(w.Max, 0))), append(hosts, refs[w.Host].id)
 		}
-		r, err := s.pool.Query(ctx, jt.errands, ords, hosts, jobs, most)
+		r, err := s.reading(ctx).Query(ctx, jt.errands, ords, hosts, jobs, most)
 		if err == nil {
 			var ord int32
 			var path string

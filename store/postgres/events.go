@@ -46,7 +46,7 @@ func (s *Store) events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	if err := s.numberEvents(ctx); err != nil {
 		return nil, err
 	}
-	return readEvents(ctx, s.pool, q)
+	return readEvents(ctx, s.reading(ctx), q)
 }
 
 // readEvents reads numbered events.
@@ -79,10 +79,11 @@ func readEvents(ctx context.Context, db querier, q store.EventQuery) ([]store.Ev
 // numberEvents numbers all events that exist when it is called. Usually there are none
 // without a number, which is checked without a lock.
 func (s *Store) numberEvents(ctx context.Context) error {
+	ctx = apart(ctx)
 	n := s.numbering
 	before := n.begun.Load() // a pass that begins later sees all current events
 	var fresh bool
-	if err := s.pool.QueryRow(ctx, "select exists (select from event e where e.number is null)").Scan(&fresh); err != nil || !fresh {
+	if err := s.reading(ctx).QueryRow(ctx, "select exists (select from event e where e.number is null)").Scan(&fresh); err != nil || !fresh {
 		return wrap(err)
 	}
 	select {
@@ -108,7 +109,7 @@ func (s *Store) numberEvents(ctx context.Context) error {
 // numberSome numbers some events, and reports whether there may be more. One process does it
 // at a time, and its numbers are visible before those of the next.
 func (s *Store) numberSome(ctx context.Context) (more bool, err error) {
-	err = s.change(apart(ctx), func(_ context.Context, c *change) error {
+	err = s.change(ctx, func(_ context.Context, c *change) error {
 		c.exec("select pg_advisory_xact_lock($1, 0)", lockOfEvents)
 		c.queue(numberEvents, store.MaxEvents).Exec(func(tag pgconn.CommandTag) error {
 			more = tag.RowsAffected() == store.MaxEvents
@@ -124,7 +125,7 @@ func (s *Store) LastEvent(ctx context.Context, _ time.Time) (store.EventNumber, 
 	var last store.EventNumber
 	err := s.numberEvents(ctx)
 	if err == nil {
-		err = wrap(s.pool.QueryRow(ctx, "select coalesce(max(e.number), 0) from event e where e.number is not null").Scan(&last))
+		err = wrap(s.reading(ctx).QueryRow(ctx, "select coalesce(max(e.number), 0) from event e where e.number is not null").Scan(&last))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("the last event: %w", err)

@@ -152,7 +152,7 @@ func (s *Store) tablesWithWork(ctx context.Context, tx pgx.Tx, only job.ID) ([]*
 // Host implements [store.Hosts].
 func (s *Store) Host(ctx context.Context, host string) (store.Host, error) {
 	var row hostRow
-	err := s.pool.QueryRow(ctx, "select "+hostColumns+" from host h where h.name = $1 and h.politeness is not null", host).Scan(row.targets()...)
+	err := s.reading(ctx).QueryRow(ctx, "select "+hostColumns+" from host h where h.name = $1 and h.politeness is not null", host).Scan(row.targets()...)
 	if noRows(err) {
 		err = store.ErrNotFound
 	}
@@ -165,7 +165,7 @@ func (s *Store) Host(ctx context.Context, host string) (store.Host, error) {
 // PaceChanges implements [store.Hosts].
 func (s *Store) PaceChanges(ctx context.Context, host string) ([]store.PaceChange, error) {
 	var list []store.PaceChange
-	r, err := s.pool.Query(ctx, "select p.at, p.from_ms, p.to_ms, p.cause from host h join pace_change p on p.host = h.id where h.name = $1 order by p.id", host)
+	r, err := s.reading(ctx).Query(ctx, "select p.at, p.from_ms, p.to_ms, p.cause from host h join pace_change p on p.host = h.id where h.name = $1 order by p.id", host)
 	if err == nil {
 		var at, from, to int64
 		var cause string
@@ -184,7 +184,7 @@ func (s *Store) PaceChanges(ctx context.Context, host string) ([]store.PaceChang
 func (s *Store) Robots(ctx context.Context, sum [32]byte) (store.RobotsVersion, error) {
 	v := store.RobotsVersion{Sum: sum}
 	var at int64
-	err := s.pool.QueryRow(ctx, "select fetched_at, body from robots where sum = $1", sum[:]).Scan(&at, &v.Body)
+	err := s.reading(ctx).QueryRow(ctx, "select fetched_at, body from robots where sum = $1", sum[:]).Scan(&at, &v.Body)
 	if noRows(err) {
 		err = store.ErrNotFound
 	}

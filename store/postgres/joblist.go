@@ -22,7 +22,7 @@ func (s *Store) FindJobs(ctx context.Context, q store.JobQuery) ([]store.Job, er
 		whose = "$1::text is not null"
 	}
 	var list []store.Job
-	r, err := s.pool.Query(ctx, "select "+jobFacts+", j.spec from job j where "+whose+" and j.id < $2 and ($3 = '' or j.state = $3) order by j.id desc limit $4",
+	r, err := s.reading(ctx).Query(ctx, "select "+jobFacts+", j.spec from job j where "+whose+" and j.id < $2 and ($3 = '' or j.state = $3) order by j.id desc limit $4",
 		q.Tenant, before, string(q.State), min(max(q.Max, 0), store.MaxPage))
 	if err == nil {
 		err = scanJobs(&list, func(j *store.Job) any { return &j.Spec })(r)
@@ -38,7 +38,7 @@ func (s *Store) CountJobs(ctx context.Context, ids []job.ID) (map[job.ID]store.C
 	if len(ids) > store.MaxPage {
 		return nil, fmt.Errorf("count %d jobs, at most %d", len(ids), store.MaxPage)
 	}
-	counts, err := s.countJobs(ctx, s.pool, ids...)
+	counts, err := s.countJobs(ctx, s.reading(ctx), ids...)
 	if err != nil {
 		return nil, fmt.Errorf("count %d jobs: %w", len(ids), wrap(err))
 	}

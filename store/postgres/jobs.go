@@ -80,7 +80,7 @@ func (s *Store) Job(ctx context.Context, id job.ID) (store.Job, error) {
 
 // JobList implements [store.Jobs].
 func (s *Store) JobList(ctx context.Context, after job.ID, most int) ([]store.Job, error) {
-	list, err := jobList(ctx, s.pool, after, most)
+	list, err := jobList(ctx, s.reading(ctx), after, most)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", wrap(err))
 	}
@@ -306,7 +306,7 @@ func (s *Store) count(c *store.Counts, ending int16, n int64) {
 
 // Counts implements [store.Jobs].
 func (s *Store) Counts(ctx context.Context, id job.ID) (store.Counts, error) {
-	c, err := s.counts(ctx, s.pool, id)
+	c, err := s.counts(ctx, s.reading(ctx), id)
 	if err != nil {
 		return store.Counts{}, fmt.Errorf("counts of job %d: %w", id, wrap(err))
 	}
@@ -374,7 +374,7 @@ func (s *Store) audit(ctx context.Context, tx pgx.Tx, jt *jobTables, id job.ID, 
 
 // Idle implements [store.Jobs].
 func (s *Store) Idle(ctx context.Context, id job.ID) (store.Idle, error) {
-	c, err := s.counts(ctx, s.pool, id)
+	c, err := s.counts(ctx, s.reading(ctx), id)
 	if err != nil {
 		return store.Idle{}, fmt.Errorf("is job %d idle: %w", id, wrap(err))
 	}

@@ -283,7 +283,7 @@ func (s *Store) tablesOfJobs(ctx context.Context, ids []job.ID) (map[job.ID]*job
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	r, err := s.pool.Query(ctx, "select id, shelf from job where id = any($1::int[])", unknown)
+	r, err := s.reading(ctx).Query(ctx, "select id, shelf from job where id = any($1::int[])", unknown)
 	if err != nil {
 		return nil, wrap(err)
 	}

@@ -71,7 +71,7 @@ func (s *Store) APIKeys(ctx context.Context, q store.KeyQuery) ([]store.APIKey, 
 }
 
 func (s *Store) keys(ctx context.Context, sql string, args ...any) ([]store.APIKey, error) {
-	r, err := s.pool.Query(ctx, sql, args...)
+	r, err := s.reading(ctx).Query(ctx, sql, args...)
 	if err != nil {
 		return nil, wrap(err)
 	}

@@ -47,7 +47,7 @@ func (s *Store) Post(ctx context.Context, now time.Time, l store.Message) (store
 // Messages implements [store.Mail].
 func (s *Store) Messages(ctx context.Context, now time.Time, w store.WorkerID) ([]store.Message, error) {
 	var list []store.Message
-	r, err := s.pool.Query(ctx, `select l.id, l.slot is null, coalesce(l.slot, 0), l.at, l.body from letter l
+	r, err := s.reading(ctx).Query(ctx, `select l.id, l.slot is null, coalesce(l.slot, 0), l.at, l.body from letter l
 		where l.at >= $2 and (l.slot is null or exists (select from slot s where s.id = l.slot and s.owner = $1))
 		and not exists (select from reply r where r.letter = l.id and (r.worker = $1 or l.slot is not null)) order by l.id limit $3`, w, milli(now.Add(-store.MessageTTL)), store.MaxMessageBatch)
 	if err == nil {
@@ -101,7 +101,7 @@ func (s *Store) Reply(ctx context.Context, now time.Time, w store.WorkerID, id s
 // Replies implements [store.Mail].
 func (s *Store) Replies(ctx context.Context, id store.MessageID) ([]store.Reply, error) {
 	var list []store.Reply
-	r, err := s.pool.Query(ctx, "select worker, at, body from reply where letter = $1 order by worker", id)
+	r, err := s.reading(ctx).Query(ctx, "select worker, at, body from reply where letter = $1 order by worker", id)
 	if err == nil {
 		var x store.Reply
 		var at int64

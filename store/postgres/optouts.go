@@ -79,7 +79,7 @@ func (s *Store) DropOptOut(ctx context.Context, name string) error {
 // OptOuts implements [store.OptOuts].
 func (s *Store) OptOuts(ctx context.Context, after string, most int) ([]store.OptOut, error) {
 	var list []store.OptOut
-	r, err := s.pool.Query(ctx, `select name, at, who from opt_out where name collate "C" > $1 order by name collate "C" limit $2`, clean(after), max(most, 0))
+	r, err := s.reading(ctx).Query(ctx, `select name, at, who from opt_out where name collate "C" > $1 order by name collate "C" limit $2`, clean(after), max(most, 0))
 	if err == nil {
 		err = scanOptOuts(&list)(r)
 	}
@@ -111,7 +111,7 @@ func (s *Store) OptOutNames(ctx context.Context, mark string) (names []string, n
 
 // CoveringOptOut implements [store.OptOuts].
 func (s *Store) CoveringOptOut(ctx context.Context, hostname string) (name string, err error) {
-	err = s.pool.QueryRow(ctx, "select coalesce((select name from opt_out where name = any($1) order by length(name) desc limit 1), '')",
+	err = s.reading(ctx).QueryRow(ctx, "select coalesce((select name from opt_out where name = any($1) order by length(name) desc limit 1), '')",
 		slices.Collect(store.Above(clean(hostname)))).Scan(&name)
 	if err != nil {
 		return "", fmt.Errorf("opt-outs of %s: %w", hostname, wrap(err))

@@ -84,7 +84,7 @@ func (s *Store) changeOwned(ctx context.Context, did, tenant, host, sql string, 
 // OwnedHosts implements [store.OwnedHosts].
 func (s *Store) OwnedHosts(ctx context.Context, tenant string) ([]store.OwnedHost, error) {
 	var list []store.OwnedHost
-	r, err := s.pool.Query(ctx, "select "+ownedFacts+` from owned_host where tenant = $1 order by host collate "C"`, clean(tenant))
+	r, err := s.reading(ctx).Query(ctx, "select "+ownedFacts+` from owned_host where tenant = $1 order by host collate "C"`, clean(tenant))
 	if err == nil {
 		err = scanOwned(&list)(r)
 	}

@@ -54,7 +54,7 @@ func (s *Store) Admit(ctx context.Context, now time.Time) ([]store.Job, error) {
 // fill fills places once, after it has given running jobs the newest settings.
 func (s *Store) fill(ctx context.Context, now time.Time) (list []store.Job, more bool, err error) {
 	var next []picked
-	r, err := s.pool.Query(ctx, pickQueued)
+	r, err := s.reading(ctx).Query(ctx, pickQueued)
 	if err == nil {
 		err = scanPicked(&next)(r)
 	}
@@ -215,7 +215,7 @@ func (c *change) had(ctx context.Context, id job.ID, s *store.Surroundings) (sto
 // ActiveJobs implements [store.Queue].
 func (s *Store) ActiveJobs(ctx context.Context) ([]store.Job, error) {
 	var list []store.Job
-	r, err := s.pool.Query(ctx, "select "+jobFacts+", j.layers from job j where "+active+" order by j.id")
+	r, err := s.reading(ctx).Query(ctx, "select "+jobFacts+", j.layers from job j where "+active+" order by j.id")
 	if err == nil {
 		err = scanJobs(&list, layersOf)(r)
 	}

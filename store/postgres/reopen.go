@@ -36,7 +36,7 @@ func (s *Store) Reopen(ctx context.Context, now time.Time, id job.ID, urls []web
 	}
 	var beside []sideTable // those that exist
 	for _, t := range []sideTable{texts, links} {
-		there, err := s.hasSideTable(ctx, s.pool, n.tables[id], t)
+		there, err := s.hasSideTable(ctx, s.reading(ctx), n.tables[id], t)
 		if err != nil {
 			return 0, fmt.Errorf("reopen URLs of job %d: %w", id, err)
 		}

@@ -37,7 +37,7 @@ func scanSchedules(list *[]store.Schedule) func(pgx.Rows) error {
 
 func (s *Store) schedules(ctx context.Context, which string, args ...any) ([]store.Schedule, error) {
 	var list []store.Schedule
-	r, err := s.pool.Query(ctx, "select "+scheduleFacts+" from schedule s where "+which, args...)
+	r, err := s.reading(ctx).Query(ctx, "select "+scheduleFacts+" from schedule s where "+which, args...)
 	if err == nil {
 		err = scanSchedules(&list)(r)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"headway/job"
 	"headway/store"
@@ -369,4 +371,139 @@ func TestTogether(t *testing.T) {
 	if err != nil || len(list) == 0 || list[len(list)-1].About != "ep_1" {
 		t.Errorf("after the first: %+v, %v", list, err)
 	}
+}
+
+// mine marks the context of calls whose connections are counted.
+type mine struct{}
+
+// holding counts the connections that calls with a marked context hold.
+type holding struct {
+	counter
+	mu             sync.Mutex
+	conns          map[*pgx.Conn]bool
+	most, acquired int
+}
+
+func (h *holding) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
+	return ctx
+}
+
+func (h *holding) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, d pgxpool.TraceAcquireEndData) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ctx.Value(mine{}) != nil && d.Conn != nil {
+		h.conns[d.Conn] = true
+		h.most, h.acquired = max(h.most, len(h.conns)), h.acquired+1
+	}
+}
+
+func (h *holding) TraceRelease(_ *pgxpool.Pool, d pgxpool.TraceReleaseData) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.conns, d.Conn)
+}
+
+// TestTogetherConns: all lookups of a shared transaction use one more connection, which is
+// taken for the first of them, and none of them sees the changes. It never holds a third.
+func TestTogetherConns(t *testing.T) {
+	place := t.TempDir()
+	openTest(t, place, nil).Close()
+	h := &holding{conns: map[*pgx.Conn]bool{}}
+	s, err := Open(t.Context(), Config{DSN: cluster.DSN(nameOf(place)), partitions: 2, tracer: h})
+	fatal(t, err)
+	defer s.Close()
+	ctx, now := context.WithValue(t.Context(), mine{}, true), store.Stored(time.Now())
+	lookups := map[string]func(context.Context) error{
+		"tenant":   func(ctx context.Context) error { return second(s.Tenants(ctx, "acme")) },
+		"plans":    func(ctx context.Context) error { return second(s.Plans(ctx)) },
+		"quota":    func(ctx context.Context) error { return second(s.Quota(ctx, now, "acme")) },
+		"settings": func(ctx context.Context) error { return second(s.FleetSettings(ctx)) },
+		"hosts":    func(ctx context.Context) error { return second(s.OwnedHosts(ctx, "acme")) },
+		"jobs": func(ctx context.Context) error {
+			return second(s.FindJobs(ctx, store.JobQuery{Tenant: "acme", Max: 1}))
+		},
+		"orders":    func(ctx context.Context) error { return second(s.Orders(ctx, store.OrderQuery{All: true, Max: 1})) },
+		"keys":      func(ctx context.Context) error { return second(s.APIKeys(ctx, store.KeyQuery{All: true})) },
+		"schedules": func(ctx context.Context) error { return second(s.Schedules(ctx, store.ScheduleQuery{All: true})) },
+		"webhooks":  func(ctx context.Context) error { return second(s.Endpoints(ctx, store.EndpointQuery{All: true})) },
+		"opt-outs": func(ctx context.Context) error {
+			if name, err := s.CoveringOptOut(ctx, "www.a.example"); err != nil || name != "" {
+				return fmt.Errorf("%q, %w", name, err)
+			}
+			_, _, err := s.OptOutNames(ctx, "")
+			return err
+		},
+	}
+	together := func(t *testing.T, want int, do func(context.Context) error) {
+		t.Helper()
+		h.acquired, h.most = 0, 0
+		err := s.Together(ctx, func(ctx context.Context) error {
+			fatal(t, s.SetTenant(ctx, store.Tenant{Name: "acme"}))
+			if err := do(ctx); err != nil {
+				return err
+			}
+			return s.LogOrder(ctx, store.Order{At: now, What: "x"})
+		})
+		fatal(t, err)
+		if h.acquired != want || h.most > 2 || len(h.conns) != 0 {
+			t.Errorf("acquired %d connections, want %d; held up to %d, and %d after the end", h.acquired, want, h.most, len(h.conns))
+		}
+	}
+	t.Run("none", func(t *testing.T) { together(t, 1, func(context.Context) error { return nil }) })
+	for name, look := range lookups {
+		t.Run(name, func(t *testing.T) {
+			together(t, 2, func(ctx context.Context) error { return errors.Join(look(ctx), look(ctx)) })
+		})
+	}
+	t.Run("all", func(t *testing.T) {
+		together(t, 2, func(ctx context.Context) error {
+			for name, look := range lookups {
+				if err := look(ctx); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+			_, _, err := s.AddOptOut(ctx, store.OptOut{Name: "a.example", At: now})
+			fatal(t, err)
+			return lookups["opt-outs"](ctx)
+		})
+	})
+	// A webhook begins after the last event, and events are numbered in another transaction.
+	t.Run("numbering", func(t *testing.T) {
+		id, err := s.CreateJob(t.Context(), store.Job{State: job.Running, CreatedAt: now})
+		fatal(t, err)
+		fatal(t, s.SetState(t.Context(), now, id, job.Running, job.Cancelled, ""))
+		together(t, 5, func(ctx context.Context) error {
+			fatal(t, lookups["plans"](ctx))
+			last, err := s.LastEvent(ctx, now)
+			if err == nil && last == 0 {
+				err = errors.New("no event")
+			}
+			return err
+		})
+	})
+	t.Run("cancelled lookup", func(t *testing.T) {
+		together(t, 3, func(ctx context.Context) error {
+			fatal(t, lookups["plans"](ctx))
+			short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			var row int
+			if err := s.reading(short).QueryRow(short, "select 1 from pg_sleep(10)").Scan(&row); err == nil {
+				t.Error("a lookup went on after the end of its context")
+			}
+			return lookups["plans"](ctx)
+		})
+	})
+	t.Run("no connection", func(t *testing.T) {
+		err := s.Together(ctx, func(ctx context.Context) error {
+			ended, cancel := context.WithCancel(ctx)
+			cancel()
+			for name, look := range lookups {
+				if err := look(ended); !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			return nil
+		})
+		fatal(t, err)
+	})
 }

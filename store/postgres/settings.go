@@ -32,7 +32,7 @@ func scanSettings(each func(store.SettingsVersion)) func(pgx.Rows) error {
 
 // FleetSettings implements [store.Settings].
 func (s *Store) FleetSettings(ctx context.Context) (v store.SettingsVersion, err error) {
-	r, err := s.pool.Query(ctx, newestSettings)
+	r, err := s.reading(ctx).Query(ctx, newestSettings)
 	if err == nil {
 		err = scanSettings(func(x store.SettingsVersion) { v = x })(r)
 	}
@@ -48,7 +48,7 @@ func (s *Store) SettingsHistory(ctx context.Context, below int64, most int) ([]s
 		below = math.MaxInt64
 	}
 	var list []store.SettingsVersion
-	r, err := s.pool.Query(ctx, "select "+settingsColumns+" from fleet_settings where version < $1 order by version desc limit $2", below, max(most, 0))
+	r, err := s.reading(ctx).Query(ctx, "select "+settingsColumns+" from fleet_settings where version < $1 order by version desc limit $2", below, max(most, 0))
 	if err == nil {
 		err = scanSettings(func(v store.SettingsVersion) { list = append(list, v) })(r)
 	}

@@ -22,7 +22,7 @@ func (s *Store) ensureSideTables(ctx context.Context, n *needs, visits []visit.V
 		if encoded[i] == nil || jt == nil {
 			continue
 		}
-		if there, err := s.hasSideTable(ctx, s.pool, jt, t); err != nil || there {
+		if there, err := s.hasSideTable(ctx, s.reading(ctx), jt, t); err != nil || there {
 			if err != nil {
 				return err
 			}

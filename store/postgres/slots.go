@@ -189,7 +189,7 @@ func (s *Store) Workers(ctx context.Context) ([]store.Worker, error) {
 
 // workersAndFree lists the workers and counts the free slots.
 func (s *Store) workersAndFree(ctx context.Context) (list []store.Worker, free int, err error) {
-	r, err := s.pool.Query(ctx, `with held as materialized (select owner, count(*) as n from slot group by owner)
+	r, err := s.reading(ctx).Query(ctx, `with held as materialized (select owner, count(*) as n from slot group by owner)
 		select w.id, w.name, w.joined_at, w.heartbeat, coalesce(h.n, 0), w.lease from worker w left join held h on h.owner = w.id
 		union all select 0, '', 0, 0, h.n, 0 from held h where h.owner = 0 order by 1`)
 	if err == nil {
@@ -214,7 +214,7 @@ func (s *Store) workersAndFree(ctx context.Context) (list []store.Worker, free i
 // Holdings implements [store.Fleet].
 func (s *Store) Holdings(ctx context.Context) ([]store.Holding, error) {
 	var list []store.Holding
-	r, err := s.pool.Query(ctx, "select id, owner, case owner when 0 then 0 else since end, fence from slot order by id")
+	r, err := s.reading(ctx).Query(ctx, "select id, owner, case owner when 0 then 0 else since end, fence from slot order by id")
 	if err == nil {
 		var h store.Holding
 		var since int64

@@ -96,7 +96,7 @@ func (s *Store) Usage(ctx context.Context, m store.Month, names ...string) ([]st
 
 // all reads all rows of a query.
 func (s *Store) all(ctx context.Context, targets []any, each func(), query string, args ...any) error {
-	r, err := s.pool.Query(ctx, query, args...)
+	r, err := s.reading(ctx).Query(ctx, query, args...)
 	if err == nil {
 		err = rows(targets, func() error { each(); return nil })(r)
 	}
@@ -122,7 +122,7 @@ func scanAround(around map[string]store.Surroundings) func(pgx.Rows) error {
 // Quota implements [store.Queue].
 func (s *Store) Quota(ctx context.Context, now time.Time, tenant string) (limit.Quota, error) {
 	around := map[string]store.Surroundings{}
-	r, err := s.pool.Query(ctx, aroundTenants, []string{tenant}, store.MonthOf(now))
+	r, err := s.reading(ctx).Query(ctx, aroundTenants, []string{tenant}, store.MonthOf(now))
 	if err == nil {
 		err = scanAround(around)(r)
 	}

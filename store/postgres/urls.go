@@ -140,7 +140,7 @@ func (s *Store) headsOf(ctx context.Context, jt *jobTables, now time.Time, wants
 	if later {
 		query = jt.headLater
 	}
-	r, err := s.pool.Query(ctx, query, now.UnixMilli(), ords, hosts, jobs, slots, most)
+	r, err := s.reading(ctx).Query(ctx, query, now.UnixMilli(), ords, hosts, jobs, slots, most)
 	if err != nil {
 		return nil, err
 	}
