@@ -94,6 +94,7 @@ type API struct {
 	private   []guard.Range
 	settings  func(config.Asked) (*config.Settings, error)
 	anonymous bool
+	keys      *keys
 	rates     *rates
 	log       *slog.Logger
 	followers *followers
@@ -113,6 +114,7 @@ func New(c Config) *API {
 		store: c.Store, chores: c.Chores, prover: c.Prover, archive: c.Archive, private: c.Private, settings: c.Settings, anonymous: c.Anonymous, rates: newRates(c.Rate), log: LogRequestIDs(cmp.Or(c.Log, slog.New(slog.DiscardHandler))),
 		followers: newFollowers(), observe: c.Observe, version: c.Version, reports: make(chan struct{}, maxReports), operations: map[string]string{}, mux: http.NewServeMux(),
 	}
+	a.keys = newKeys(func(ctx context.Context, id string) (store.APIKey, error) { return a.store.APIKey(ctx, id) })
 	h := huma.DefaultConfig("Headway", "1")
 	h.Info.Description = "A polite web crawler as a service: create jobs, read the outcome of every URL and follow events. Every request needs an API key; docs/guide/api.md explains how to get one."
 	h.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}

@@ -73,7 +73,7 @@ func (a *API) identify(ctx context.Context, now time.Time, header string) (*call
 	if !strings.EqualFold(scheme, "Bearer") || !ok {
 		return nil, refuse(InvalidKey, "the Authorization header does not contain an API key")
 	}
-	k, err := a.store.APIKey(ctx, sent.ID)
+	k, err := a.keys.find(ctx, sent.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		a.log.ErrorContext(ctx, "API key lookup failed", "err", err)
 		return nil, newProblem(Unavailable, "the database is not responding").retryAfter(time.Second)
