@@ -72,7 +72,7 @@ func (s *Store) Connect(ctx context.Context) (*pgxpool.Pool, error) {
 		delete(config.ConnConfig.RuntimeParams, way)
 	}
 	config.ConnConfig.Tracer = nil
-	config.MaxConns = queueConns
+	config.MinConns, config.MaxConns = 0, queueConns
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect once more: %w", err)

@@ -97,22 +97,45 @@ func TestOpenBehind(t *testing.T) {
 }
 
 // TestConns: the number of connections is that of the connection string, else that of the
-// configuration, else that of pgx; and one for heartbeats and one for commits.
+// configuration, else that of pgx; and one for heartbeats and one for commits. No more are
+// open from the start than there may be without these two.
 func TestConns(t *testing.T) {
 	for _, tt := range []struct {
-		dsn   string
-		conns int32
-		want  int32
+		dsn              string
+		conns, min       int32
+		want, wantOpened int32
 	}{
-		{"postgres://a@b/c?pool_max_conns=8", 16, 10},
-		{"host=b user=a pool_max_conns=8", 0, 10},
-		{"postgres://a@b/pool_max_conns", 16, 18},
-		{"host=b user=a", 0, max(4, int32(runtime.NumCPU())) + 2},
+		{"postgres://a@b/c?pool_max_conns=8", 16, 16, 10, 8},
+		{"host=b user=a pool_max_conns=8", 0, 0, 10, 0},
+		{"host=b user=a pool_min_conns=3", 16, 2, 18, 3},
+		{"postgres://a@b/pool_max_conns", 16, 16, 18, 16},
+		{"host=b user=a", 0, 0, max(4, int32(runtime.NumCPU())) + 2, 0},
 	} {
-		config, err := new(Store).poolConfig(Config{DSN: tt.dsn, Conns: tt.conns})
-		if err != nil || config.MaxConns != tt.want {
-			t.Errorf("%s, %d: %+v, %v, want %d", tt.dsn, tt.conns, config, err, tt.want)
+		config, err := new(Store).poolConfig(Config{DSN: tt.dsn, Conns: tt.conns, MinConns: tt.min})
+		if err != nil || config.MaxConns != tt.want || config.MinConns != tt.wantOpened {
+			t.Errorf("%s, %d, %d: %+v, %v, want %d, %d from the start", tt.dsn, tt.conns, tt.min, config, err, tt.want, tt.wantOpened)
 		}
+	}
+}
+
+// TestMinConns: a store opens connections before they are needed; the one for a job queue
+// does not.
+func TestMinConns(t *testing.T) {
+	place := t.TempDir()
+	openTest(t, place, nil).Close()
+	s, err := Open(t.Context(), Config{DSN: cluster.DSN(nameOf(place)), Conns: 8, MinConns: 8, partitions: 2})
+	fatal(t, err)
+	defer s.Close()
+	for began := time.Now(); s.pool.Stat().IdleConns() < 8; time.Sleep(time.Millisecond) { // pgx opens them in the background
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("%d connections are idle, want 8", s.pool.Stat().IdleConns())
+		}
+	}
+	queue, err := s.Connect(t.Context())
+	fatal(t, err)
+	defer queue.Close()
+	if c := queue.Config(); c.MinConns != 0 || c.MaxConns != queueConns {
+		t.Errorf("a job queue has %d to %d connections, want 0 to %d", c.MinConns, c.MaxConns, queueConns)
 	}
 }
 

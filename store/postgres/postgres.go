@@ -74,6 +74,10 @@ type Config struct {
 	// Conns is the number of connections if the DSN has no pool_max_conns; 0 means as many as
 	// processors, at least 4.
 	Conns int32
+	// MinConns is the number of connections that are opened at once and stay open, at most as
+	// many as there may be: a server whose first requests arrive together. 0 means one when it
+	// is needed.
+	MinConns int32
 	// Schema is the schema of the tables; empty means DefaultSchema.
 	Schema string
 
@@ -168,6 +172,7 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 		config.MaxConns = c.Conns
 	}
 	config.ConnConfig.StatementCacheCapacity = statements
+	config.MinConns = min(max(config.MinConns, c.MinConns), config.MaxConns)
 	config.MaxConns += reserved
 	session := config.ConnConfig.RuntimeParams
 	session["search_path"] = pgx.Identifier{s.schema}.Sanitize()

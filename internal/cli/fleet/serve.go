@@ -22,7 +22,8 @@ import (
 )
 
 // serverConns is the number of connections of a server to its database. Requests that change
-// something wait for the disk: several at once are written together.
+// something wait for the disk: several at once are written together. They are opened at
+// startup, so that the first requests do not wait for them.
 const serverConns = 16
 
 // ServeCommand builds `headway serve`.
@@ -104,7 +105,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if _, err := readFleetSettings(ctx, set, origins); err != nil {
 		return err
 	}
-	st, err := openFleet(ctx, set, postgres.Config{Conns: serverConns, Log: service.LogRequestIDs(log)})
+	st, err := openFleet(ctx, set, postgres.Config{Conns: serverConns, MinConns: serverConns, Log: service.LogRequestIDs(log)})
 	if err != nil {
 		return err
 	}
