@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -9,8 +10,13 @@ import (
 	"headway/store"
 )
 
-// keyTimeout is how long the lookup of a key may take.
-const keyTimeout = 10 * time.Second
+// Bounds of lookups of keys.
+const (
+	keyTimeout    = 10 * time.Second
+	maxKeyLookups = 1024 // at once; ids that nobody has need lookups, too
+)
+
+var errKeyLookups = errors.New("too many lookups of API keys at once")
 
 // keys looks up API keys. Requests that arrive together share a lookup, and each gets a key
 // that was read after it arrived, so that a revoked key is refused at once: while a lookup
@@ -36,7 +42,10 @@ func newKeys(read func(context.Context, string) (store.APIKey, error)) *keys {
 
 // find returns the key with this id.
 func (k *keys) find(ctx context.Context, id string) (store.APIKey, error) {
-	l := k.join(id)
+	l, err := k.join(id)
+	if err != nil {
+		return store.APIKey{}, err
+	}
 	select {
 	case <-l.done:
 		return l.key, l.err
@@ -46,12 +55,15 @@ func (k *keys) find(ctx context.Context, id string) (store.APIKey, error) {
 }
 
 // join returns a lookup that has not started yet.
-func (k *keys) join(id string) *keyLookup {
+func (k *keys) join(id string) (*keyLookup, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	running := k.running[id]
 	if running != nil && running.next != nil {
-		return running.next
+		return running.next, nil
+	}
+	if running == nil && len(k.running) >= maxKeyLookups {
+		return nil, errKeyLookups
 	}
 	l := &keyLookup{done: make(chan struct{})}
 	if running != nil {
@@ -60,7 +72,7 @@ func (k *keys) join(id string) *keyLookup {
 		k.running[id] = l
 		go k.run(id, l)
 	}
-	return l
+	return l, nil
 }
 
 // run runs a lookup and those that follow. They do not end with the client of the first

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -201,5 +202,31 @@ func TestKeysFail(t *testing.T) {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 		})
+	})
+}
+
+// TestKeysAtOnce: no more than so many keys are looked up at once. More requests with one of
+// them are no more lookups.
+func TestKeysAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &keyBase{}
+		k := newKeys(b.read)
+		var wg sync.WaitGroup
+		find := func(id string, want error) {
+			wg.Go(func() {
+				if _, err := k.find(t.Context(), id); !errors.Is(err, want) {
+					t.Errorf("key %s: %v, want %v", id, err, want)
+				}
+			})
+		}
+		for i := range maxKeyLookups {
+			find(strconv.Itoa(i), nil)
+		}
+		synctest.Wait()
+		find("another", errKeyLookups)
+		find("0", nil)
+		wg.Wait()
+		find("another", nil)
+		wg.Wait()
 	})
 }
