@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -137,5 +138,25 @@ func TestListHostWithOldPlan(t *testing.T) {
 		if n := plans[0].Plan.read(); plans[0].Plan.Rows != pages || n > 5*pages {
 			t.Errorf("%s: %v rows, %v were read or compared:\n%s", name, plans[0].Plan.Rows, n, text)
 		}
+	}
+}
+
+// TestListHostOnOneConnection lists a host that nobody knows while all connections but one
+// are in use: lists that each held one and waited for another would wait for each other.
+func TestListHostOnOneConnection(t *testing.T) {
+	s := openBound(t, t.TempDir(), nil, bound{})
+	defer s.Close()
+	id, err := s.CreateJob(t.Context(), store.Job{Name: "few", State: job.Running, CreatedAt: store.Stored(time.Now())})
+	fatal(t, err)
+	for range s.pool.Config().MaxConns - 1 {
+		conn, err := s.pool.Acquire(t.Context())
+		fatal(t, err)
+		defer conn.Release()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	page, err := s.List(ctx, store.Query{Job: id, Host: "http://unknown.example"})
+	if err != nil || len(page.Entries) != 0 {
+		t.Errorf("%d URLs, %v, want none", len(page.Entries), err)
 	}
 }

@@ -115,6 +115,9 @@ func TestConns(t *testing.T) {
 		if err != nil || config.MaxConns != tt.want || config.MinConns != tt.wantOpened {
 			t.Errorf("%s, %d, %d: %+v, %v, want %d, %d from the start", tt.dsn, tt.conns, tt.min, config, err, tt.want, tt.wantOpened)
 		}
+		if life, jitter := config.MaxConnLifetime, config.MaxConnLifetimeJitter; jitter < life/5 {
+			t.Errorf("connections opened together are replaced after %v, and at most %v apart", life, jitter)
+		}
 	}
 }
 

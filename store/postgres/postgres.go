@@ -174,6 +174,8 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 	config.ConnConfig.StatementCacheCapacity = statements
 	config.MinConns = min(max(config.MinConns, c.MinConns), config.MaxConns)
 	config.MaxConns += reserved
+	// Connections opened together are not replaced together.
+	config.MaxConnLifetimeJitter = max(config.MaxConnLifetimeJitter, config.MaxConnLifetime/4)
 	session := config.ConnConfig.RuntimeParams
 	session["search_path"] = pgx.Identifier{s.schema}.Sanitize()
 	session["application_name"] = cmp.Or(session["application_name"], "headway")

@@ -245,8 +245,17 @@ func (s *Store) goneJob(ctx context.Context, id job.ID, err error) error {
 // host and fingerprint, by queue for what waits, by age for what ended.
 func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	var page store.Page
+	// Before the transaction: calls that each wait for a second connection would wait for
+	// each other.
+	var refs map[string]hostRef
+	if q.Host != "" {
+		var err error
+		if refs, err = s.hostRefs(ctx, map[string]bool{q.Host: true}, false); err != nil {
+			return page, fmt.Errorf("list job %d: %w", q.Job, err)
+		}
+	}
 	err := s.readJob(ctx, q.Job, func(tx pgx.Tx, jt *jobTables) error {
-		l := lister{Store: s, tx: tx, jt: jt, q: q, max: min(max(q.Max, 1), store.MaxPage)}
+		l := lister{Store: s, tx: tx, jt: jt, q: q, refs: refs, max: min(max(q.Max, 1), store.MaxPage)}
 		if err := l.list(ctx); err != nil {
 			return err
 		}
@@ -279,6 +288,7 @@ type lister struct {
 	tx   pgx.Tx
 	jt   *jobTables
 	q    store.Query
+	refs map[string]hostRef // of its host, if it was ever seen
 	max  int
 	rows []entryRow
 	next store.Cursor
@@ -382,11 +392,7 @@ func fingerprint(text string) (fp [16]byte, err error) {
 
 // host lists one host: what waits in the order of its queue, else by fingerprint.
 func (l *lister) host(ctx context.Context, endings []int16) error {
-	refs, err := l.hostRefs(ctx, map[string]bool{l.q.Host: true}, false)
-	if err != nil {
-		return err
-	}
-	ref, ok := refs[l.q.Host]
+	ref, ok := l.refs[l.q.Host]
 	if !ok {
 		return nil // no URL of it was seen
 	}

@@ -75,7 +75,9 @@ func (a *API) identify(ctx context.Context, now time.Time, header string) (*call
 	}
 	k, err := a.keys.find(ctx, sent.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		a.log.ErrorContext(ctx, "API key lookup failed", "err", err)
+		if ctx.Err() == nil { // the client is still there
+			a.log.ErrorContext(ctx, "API key lookup failed", "err", err)
+		}
 		return nil, newProblem(Unavailable, "the database is not responding").retryAfter(time.Second)
 	}
 	// An unknown key is compared, too, so that the time taken says nothing.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -13,10 +12,8 @@ import (
 // Bounds of lookups of keys.
 const (
 	keyTimeout    = 10 * time.Second
-	maxKeyLookups = 1024 // at once; ids that nobody has need lookups, too
+	maxKeyLookups = 1024 // that are shared, at once; beyond, each request does its own
 )
-
-var errKeyLookups = errors.New("too many lookups of API keys at once")
 
 // keys looks up API keys. Requests that arrive together share a lookup, and each gets a key
 // that was read after it arrived, so that a revoked key is refused at once: while a lookup
@@ -42,9 +39,9 @@ func newKeys(read func(context.Context, string) (store.APIKey, error)) *keys {
 
 // find returns the key with this id.
 func (k *keys) find(ctx context.Context, id string) (store.APIKey, error) {
-	l, err := k.join(id)
-	if err != nil {
-		return store.APIKey{}, err
+	l := k.join(id)
+	if l == nil {
+		return k.read(ctx, id)
 	}
 	select {
 	case <-l.done:
@@ -54,16 +51,16 @@ func (k *keys) find(ctx context.Context, id string) (store.APIKey, error) {
 	}
 }
 
-// join returns a lookup that has not started yet.
-func (k *keys) join(id string) (*keyLookup, error) {
+// join returns a lookup that has not started yet; nil if there are too many.
+func (k *keys) join(id string) *keyLookup {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	running := k.running[id]
 	if running != nil && running.next != nil {
-		return running.next, nil
+		return running.next
 	}
 	if running == nil && len(k.running) >= maxKeyLookups {
-		return nil, errKeyLookups
+		return nil
 	}
 	l := &keyLookup{done: make(chan struct{})}
 	if running != nil {
@@ -72,7 +69,7 @@ func (k *keys) join(id string) (*keyLookup, error) {
 		k.running[id] = l
 		go k.run(id, l)
 	}
-	return l, nil
+	return l
 }
 
 // run runs a lookup and those that follow. They do not end with the client of the first
