@@ -1,6 +1,7 @@
 package jobrun_test
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -255,6 +256,58 @@ func TestSupervisePageLimit(t *testing.T) {
 				t.Errorf("%s (%s), %v", j.State, j.Reason, err)
 			}
 		})
+	}
+}
+
+// racing is a store in which a page of a job is stored after its usage was read for the first
+// time: what it used before, and in all.
+type racing struct {
+	*memory.Store
+	before, all int64 // bytes
+	reads       int
+	notes       []store.Notice
+}
+
+func (r *racing) ReserveRequests(context.Context, store.Reservation) (store.Reserved, error) {
+	return store.Reserved{}, nil
+}
+
+func (r *racing) Points(context.Context, job.ID) ([]store.Point, error) {
+	if r.reads++; r.reads == 1 {
+		return []store.Point{{Bytes: r.before}}, nil
+	}
+	return []store.Point{{Bytes: r.all}}, nil
+}
+
+func (r *racing) Quota(context.Context, time.Time, string) (limit.Quota, error) {
+	return limit.Quota{Bytes: 800_000, UsedBytes: max(800_000, r.all)}, nil
+}
+
+func (r *racing) Note(_ context.Context, n store.Notice) (bool, error) {
+	r.notes = append(r.notes, n)
+	return true, nil
+}
+
+// TestSuperviseQuota: a job that has used up the quota of its tenant names the quota, whatever
+// is stored while it is supervised; one of several jobs names what it used itself.
+func TestSuperviseQuota(t *testing.T) {
+	for all, want := range map[int64]int64{850_000: 800_000, 700_000: 700_000} {
+		ctx := t.Context()
+		st := &racing{Store: memory.Open(memory.Config{}), before: 650_000, all: all}
+		s := newStored(t, st.Store, limit.Limits{}, "a.example")
+		s.Store, s.Queue, s.Metered = st, st, true
+		s.Limits = limit.Resolve(limit.Layer{Level: limit.Usage, Limits: limit.Limits{Bytes: 800_000}})
+		var err error
+		if s.ID, err = st.CreateJob(ctx, store.Job{Name: "test", State: job.Running, CreatedAt: now, StartedAt: now}); err != nil {
+			t.Fatal(err)
+		}
+		if changed, _, err := s.Supervise(ctx, jobrun.Snapshot{State: job.Running}); err != nil || !changed {
+			t.Fatalf("changed %v, %v", changed, err)
+		}
+		stop := st.notes[len(st.notes)-1]
+		if stop.Percent != store.StoppedBy || stop.Layer != limit.Usage || stop.Max != want || stop.Observed != all {
+			t.Errorf("%d bytes used: stopped by %+v, want at most %d", all, stop, want)
+		}
 	}
 }
 

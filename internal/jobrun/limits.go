@@ -25,9 +25,7 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 	if err != nil {
 		return nil, err
 	}
-	b := limit.NewBudget(s.Limits, s.Now(), limit.Use{})
-	b.Observe(s.Now(), spent)
-	near, over := b.Warnings(), b.Exceeded()
+	near, over := s.compare(spent)
 	if s.Metered {
 		// Other jobs of the tenant share the quota, so warnings are of all of it, not of what was
 		// left when this job started.
@@ -39,16 +37,27 @@ func (s *Stored) overLimit(ctx context.Context, counts *store.Counts, known limi
 		month, met := quota.Month()
 		near = append(near, month...)
 		if over == nil && met != "" {
-			// A page stored between the two reads is only in the quota.
+			// What was stored between the two reads is only in the quota.
 			again, err := s.Counts(ctx)
 			if err != nil {
 				return nil, err
 			}
-			spent.Pages = again.Pages()
-			over = s.Limits.UsedUp(met, spent.Of(met))
+			if spent, err = s.spent(ctx, &again, known); err != nil {
+				return nil, err
+			}
+			if _, over = s.compare(spent); over == nil {
+				over = s.Limits.UsedUp(met, spent.Of(met))
+			}
 		}
 	}
 	return over, s.warn(ctx, near)
+}
+
+// compare compares usage with the limits of the job.
+func (s *Stored) compare(spent limit.Use) (near []limit.Warning, over *limit.ExceededError) {
+	b := limit.NewBudget(s.Limits, s.Now(), limit.Use{})
+	b.Observe(s.Now(), spent)
+	return b.Warnings(), b.Exceeded()
 }
 
 // spent is the usage of the job in the whole fleet.
