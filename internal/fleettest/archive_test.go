@@ -57,6 +57,7 @@ func TestServiceArchive(t *testing.T) {
 	request := f.crawl(0, f.lab.Seeds()...)
 	request.Raw, request.Content, request.Links = new(true), []string{"text", "markdown"}, new(true)
 	id := acme.create(request)
+	f.awaitPages(id, 1) // before that no worker may own a host
 	next, killed := time.Now().Add(every), 0
 	j := f.await(id, 3*f.long(), func() {
 		if killed == most || time.Now().Before(next) {
