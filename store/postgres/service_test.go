@@ -436,7 +436,9 @@ func TestTogetherConns(t *testing.T) {
 	}
 	together := func(t *testing.T, want int, do func(context.Context) error) {
 		t.Helper()
+		h.mu.Lock()
 		h.acquired, h.most = 0, 0
+		h.mu.Unlock()
 		err := s.Together(ctx, func(ctx context.Context) error {
 			fatal(t, s.SetTenant(ctx, store.Tenant{Name: "acme"}))
 			if err := do(ctx); err != nil {
@@ -445,6 +447,8 @@ func TestTogetherConns(t *testing.T) {
 			return s.LogOrder(ctx, store.Order{At: now, What: "x"})
 		})
 		fatal(t, err)
+		h.mu.Lock() // the notifier releases its connections when it likes
+		defer h.mu.Unlock()
 		if h.acquired != want || h.most > 2 || len(h.conns) != 0 {
 			t.Errorf("acquired %d connections, want %d; held up to %d, and %d after the end", h.acquired, want, h.most, len(h.conns))
 		}
