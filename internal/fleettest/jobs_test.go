@@ -296,15 +296,27 @@ func TestCancelLearned(t *testing.T) {
 	f.awaitWorkers(2)
 	const each = 4
 	f.cancelled(each)
-	if n := f.lab.Stats().Total.Refusals; n < int64(f.hosts) {
-		t.Errorf("%d refusals of %d hosts: there was too little to learn", n, f.hosts)
+	// A busy machine may be slower than what a host allows, but hardly with half of them.
+	refused := map[string]bool{}
+	for _, h := range f.lab.Stats().PerHost {
+		if h.Refusals > 0 {
+			refused[h.Host] = true
+		}
+	}
+	if len(refused) < f.hosts/2 {
+		t.Errorf("%d of %d hosts refused: there was too little to learn", len(refused), f.hosts)
 	}
 	known := map[string]bool{}
 	for _, g := range f.gapsSince(f.cancelled(each)) {
-		if !known[g.host] && g.time < f.pace*3/2 {
+		if refused[g.host] && !known[g.host] && g.time < f.pace*3/2 {
 			t.Errorf("%s got another request after %v by the second run", g.host, g.time)
 		}
 		known[g.host] = true
+	}
+	for host := range refused {
+		if !known[host] {
+			t.Errorf("%s has refused, and got no two requests by the second run", host)
+		}
 	}
 	f.leaveAll()
 }
