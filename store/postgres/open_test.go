@@ -102,18 +102,18 @@ func TestOpenBehind(t *testing.T) {
 func TestConns(t *testing.T) {
 	for _, tt := range []struct {
 		dsn              string
-		conns, min       int32
+		conns            int32
 		want, wantOpened int32
 	}{
-		{"postgres://a@b/c?pool_max_conns=8", 16, 16, 10, 8},
-		{"host=b user=a pool_max_conns=8", 0, 0, 10, 0},
-		{"host=b user=a pool_min_conns=3", 16, 2, 18, 3},
-		{"postgres://a@b/pool_max_conns", 16, 16, 18, 16},
-		{"host=b user=a", 0, 0, max(4, int32(runtime.NumCPU())) + 2, 0},
+		{"postgres://a@b/c?pool_max_conns=8", 16, 10, 8},
+		{"host=b user=a pool_max_conns=8", 0, 10, 0},
+		{"host=b user=a pool_min_conns=3", 0, max(4, int32(runtime.NumCPU())) + 2, 3},
+		{"postgres://a@b/pool_max_conns", 16, 18, 16},
+		{"host=b user=a", 0, max(4, int32(runtime.NumCPU())) + 2, 0},
 	} {
-		config, err := new(Store).poolConfig(Config{DSN: tt.dsn, Conns: tt.conns, MinConns: tt.min})
+		config, err := new(Store).poolConfig(Config{DSN: tt.dsn, Conns: tt.conns})
 		if err != nil || config.MaxConns != tt.want || config.MinConns != tt.wantOpened {
-			t.Errorf("%s, %d, %d: %+v, %v, want %d, %d from the start", tt.dsn, tt.conns, tt.min, config, err, tt.want, tt.wantOpened)
+			t.Errorf("%s, %d: %+v, %v, want %d, %d from the start", tt.dsn, tt.conns, config, err, tt.want, tt.wantOpened)
 		}
 		if life, jitter := config.MaxConnLifetime, config.MaxConnLifetimeJitter; jitter < life/5 {
 			t.Errorf("connections opened together are replaced after %v, and at most %v apart", life, jitter)
@@ -121,12 +121,12 @@ func TestConns(t *testing.T) {
 	}
 }
 
-// TestMinConns: a store opens connections before they are needed; the one for a job queue
-// does not.
-func TestMinConns(t *testing.T) {
+// TestConnsAtStartup: a store opens the connections it is told to before they are needed;
+// that for a job queue does not.
+func TestConnsAtStartup(t *testing.T) {
 	place := t.TempDir()
 	openTest(t, place, nil).Close()
-	s, err := Open(t.Context(), Config{DSN: cluster.DSN(nameOf(place)), Conns: 8, MinConns: 8, partitions: 2})
+	s, err := Open(t.Context(), Config{DSN: cluster.DSN(nameOf(place)), Conns: 8, partitions: 2})
 	fatal(t, err)
 	defer s.Close()
 	for began := time.Now(); s.pool.Stat().IdleConns() < 8; time.Sleep(time.Millisecond) { // pgx opens them in the background

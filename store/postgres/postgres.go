@@ -71,13 +71,10 @@ type Config struct {
 	// and target_session_attrs=read-write to follow a failover; pool_max_conns limits the
 	// connections.
 	DSN string
-	// Conns is the number of connections if the DSN has no pool_max_conns; 0 means as many as
-	// processors, at least 4.
+	// Conns is the number of connections if the DSN has no pool_max_conns. They are opened at
+	// startup, because the first requests to a server may arrive together. 0 means as many as
+	// processors, at least 4, each opened when it is needed.
 	Conns int32
-	// MinConns is the number of connections that are opened at once and stay open, at most as
-	// many as there may be: a server whose first requests arrive together. 0 means one when it
-	// is needed.
-	MinConns int32
 	// Schema is the schema of the tables; empty means DefaultSchema.
 	Schema string
 
@@ -172,7 +169,7 @@ func (s *Store) poolConfig(c Config) (*pgxpool.Config, error) {
 		config.MaxConns = c.Conns
 	}
 	config.ConnConfig.StatementCacheCapacity = statements
-	config.MinConns = min(max(config.MinConns, c.MinConns), config.MaxConns)
+	config.MinConns = min(max(config.MinConns, c.Conns), config.MaxConns)
 	config.MaxConns += reserved
 	// Connections opened together are not replaced together.
 	config.MaxConnLifetimeJitter = max(config.MaxConnLifetimeJitter, config.MaxConnLifetime/4)

@@ -105,7 +105,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if _, err := readFleetSettings(ctx, set, origins); err != nil {
 		return err
 	}
-	st, err := openFleet(ctx, set, postgres.Config{Conns: serverConns, MinConns: serverConns, Log: service.LogRequestIDs(log)})
+	st, err := openFleet(ctx, set, postgres.Config{Conns: serverConns, Log: service.LogRequestIDs(log)})
 	if err != nil {
 		return err
 	}
