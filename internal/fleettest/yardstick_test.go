@@ -39,7 +39,7 @@ func newYardstick(t *testing.T) *yardstick {
 // reset starts a measurement.
 func (y *yardstick) reset() {
 	y.Helper()
-	y.began, y.rows = y.cpu(), 0
+	y.began, y.rows = cpuOf(y.T, y.db), 0
 }
 
 // insert adds 5,000 rows in one transaction, each at a random place of both indexes. The
@@ -58,17 +58,7 @@ func (y *yardstick) insert() {
 // row is the processor time of one row since the last reset.
 func (y *yardstick) row() time.Duration {
 	y.Helper()
-	return (y.cpu() - y.began) / time.Duration(y.rows)
-}
-
-// cpu is the processor time of the server so far.
-func (y *yardstick) cpu() time.Duration {
-	y.Helper()
-	d, err := y.db.CPU()
-	if err != nil {
-		y.Fatal(err)
-	}
-	return d
+	return (cpuOf(y.T, y.db) - y.began) / time.Duration(y.rows)
 }
 
 func (y *yardstick) exec(sql string, args ...any) {
