@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"headway/answer"
-	"headway/internal/race"
 	"headway/lab"
 	"headway/lab/temper"
 )
@@ -21,11 +20,9 @@ import (
 // on a host, without the time in which the machine stalled, and without the median of
 // requests that the test sends meanwhile ([world.ownLag]). Single requests may differ
 // more on a busy machine. Under the race detector at a load of 8 to 25 on two cores
-// the medians were 0.1 to 14 ms and the longest 3 to 73 ms.
+// the medians were 0.1 to 10 ms and the longest 3 to 73 ms, and once 14 ms on a host with few
+// requests: there the best of three crawls counts.
 const mostLag = 10 * time.Millisecond
-
-// raceLag is what the race detector adds to mostLag.
-const raceLag = 20 * time.Millisecond
 
 // ownLag sends requests to a lab of its own until it is stopped, and returns the median
 // difference between both timestamps: it is what the machine adds.
@@ -75,8 +72,8 @@ func (w *world) ownLag() (stop func() time.Duration) {
 // timestamps of the lab differs from that between the crawl's by the difference of two
 // lags, in either direction, so gaps are compared on one clock. The concurrency is at
 // least what both sides agree on, and the lab cannot have seen more than either side
-// did.
-func (w *world) agrees(host string, r *answer.Receipt, list []exchange, seen int, own time.Duration) {
+// did. It returns by how much the timestamps of both sides differ in the median.
+func (w *world) agrees(host string, r *answer.Receipt, list []exchange, seen int, own time.Duration) (lag time.Duration) {
 	w.Helper()
 	var sent []time.Time
 	var lags []time.Duration
@@ -102,21 +99,37 @@ func (w *world) agrees(host string, r *answer.Receipt, list []exchange, seen int
 	if r.PeakConcurrency != atMost(crawl) || r.PeakConcurrency < atMost(both) || seen > atMost(either) {
 		w.Errorf("%s: %d at once, the server saw %d; by both %d, by the crawl %d, by either %d", host, r.PeakConcurrency, seen, atMost(both), atMost(crawl), atMost(either))
 	}
-	if lag := lags[len(lags)/2]; lag > mostLag+own+race.Extra(raceLag) {
-		w.Errorf("%s: the timestamps of both sides are %v apart in the median, those of the test %v", host, lag, own)
-	}
+	return lags[len(lags)/2]
 }
 
 // TestCourtesyAgreesWithServer compares receipts with the lab's own counters: of a
-// fast host that responds slowly, and of one that refuses.
+// fast host that responds slowly, and of one that refuses. A busy machine may delay the
+// requests of one crawl, but not those of three in a row.
 func TestCourtesyAgreesWithServer(t *testing.T) {
 	t.Parallel()
+	for try := 1; ; try++ {
+		lag, own := courtesyAgrees(t)
+		if lag <= mostLag+own {
+			return
+		}
+		t.Logf("crawl %d: the timestamps of both sides are %v apart in the median, those of the test %v", try, lag, own)
+		if try == 3 {
+			t.Errorf("the timestamps of both sides are too far apart, want %v more than those of the test", mostLag)
+			return
+		}
+	}
+}
+
+// courtesyAgrees compares the receipts of one crawl. It returns by how much the timestamps of
+// both sides, and those of the test, differ on the host where they differ most.
+func courtesyAgrees(t *testing.T) (lag, own time.Duration) {
+	t.Helper()
 	slow := site(60, func(t *lab.Temper) { t.Rules.Latency = temper.Constant(120 * time.Millisecond) })
 	limited := site(25, func(t *lab.Temper) { t.Rules.Limits = []temper.Limit{{Rate: 4, Burst: 2}} })
 	w := newWorld(t, lab.Config{Hosts: []lab.HostSpec{{Name: "slow.test", Temper: slow}, {Name: "limited.test", Temper: limited}}})
 	measured := w.ownLag()
 	w.run(w.crawl("one", "--preset", "owned", "--delay", "50ms", "--sitemaps", "off"), 0)
-	own := measured()
+	own = measured()
 	w.complete()
 	w.honouredRefusals("one")
 	exchanges := w.exchanges("one")
@@ -138,7 +151,7 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 		if r.AllSent < s.Requests {
 			t.Errorf("%s: %d requests in all, the server counted %d", host, r.AllSent, s.Requests)
 		}
-		w.agrees(host, &r, exchanges[host], s.MaxConcurrent, own)
+		lag = max(lag, w.agrees(host, &r, exchanges[host], s.MaxConcurrent, own))
 		// Those that crossed a refusal, as honouredRefusals has checked.
 		if int64(r.SentInside) > s.InsideRetryAfter || int64(len(r.Incidents)) > r.Refusals {
 			t.Errorf("%s: %d requests inside a Retry-After, the server counted %d; %d incidents", host, r.SentInside, s.InsideRetryAfter, len(r.Incidents))
@@ -161,6 +174,7 @@ func TestCourtesyAgreesWithServer(t *testing.T) {
 	if s := w.lab.Stats().PerHost; s[1].Refusals == 0 || s[0].MaxConcurrent < 2 {
 		t.Errorf("nothing to compare: %d refusals, %d at once", s[1].Refusals, s[0].MaxConcurrent)
 	}
+	return lag, own
 }
 
 // TestHostsAndCourtesyWhileItRuns queries a running crawl.
