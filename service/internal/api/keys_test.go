@@ -86,7 +86,7 @@ func TestKeysShare(t *testing.T) {
 		if n := k.kept(); n != 2 {
 			t.Errorf("%d keys are looked up, want 2", n)
 		}
-		time.Sleep(1500 * time.Millisecond) // the second lookup runs
+		time.Sleep(1500 * time.Millisecond) // in virtual time; the second lookup runs
 		find("a", 3*time.Second)
 		wg.Wait()
 		synctest.Wait()
@@ -116,7 +116,7 @@ func TestKeysAfterRevocation(t *testing.T) {
 				}
 				find(false)
 				find(at < time.Second) // starts after the first, which is before or after the revocation
-				time.Sleep(at)
+				time.Sleep(at)         // in virtual time
 				b.change(func() { b.key.RevokedAt = time.Now() })
 				for range 3 {
 					find(true)
